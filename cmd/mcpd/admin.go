@@ -17,10 +17,11 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// defaultAdmin is where a host without configuration has its admin listener.
+// defaultAdmin is the address of the admin listener of a host without configuration.
 const defaultAdmin = "127.0.0.1:7421"
 
-// adminAddr is the admin listener that a flag names, or the environment.
+// adminAddr returns the address of the admin listener: from the flag, the environment or the
+// default.
 func adminAddr(flag string) (string, error) {
 	addr := flag
 	if addr == "" {
@@ -35,7 +36,7 @@ func adminAddr(flag string) (string, error) {
 	return addr, nil
 }
 
-// adminToken is a token from the file that the host at addr has written for its own user.
+// adminToken reads a token from the file that the host at addr writes for its own user.
 func adminToken(addr string, scope admin.Scope) (string, error) {
 	dir, err := trustedRuntimeDir()
 	if err != nil {
@@ -44,8 +45,8 @@ func adminToken(addr string, scope admin.Scope) (string, error) {
 	return admin.ReadToken(dir, addr, scope)
 }
 
-// adminGet asks the admin listener. Reading is open on loopback; a token is sent only where one is asked for, because the machine may be
-// another.
+// adminGet sends a GET request to the admin listener. Reading is open on loopback. A token is
+// sent only after the host has asked for one, because addr may name another machine.
 func adminGet(ctx context.Context, flag, path string) (io.ReadCloser, error) {
 	addr, err := adminAddr(flag)
 	if err != nil {
@@ -61,7 +62,8 @@ func adminGet(ctx context.Context, flag, path string) (io.ReadCloser, error) {
 	return adminAnswer(addr, resp, err)
 }
 
-// adminPost has the host do something, for which it asks for a token, and reads its answer.
+// adminPost sends a POST request, with a token of the write scope, to the admin listener and
+// reads the answer.
 func adminPost(ctx context.Context, flag, path string, answer proto.Message) error {
 	addr, err := adminAddr(flag)
 	if err != nil {
@@ -69,7 +71,8 @@ func adminPost(ctx context.Context, flag, path string, answer proto.Message) err
 	}
 	token, err := adminToken(addr, admin.Write)
 	if err != nil {
-		token = "" // there may be no host, which says more
+		// Without a host there is no token file. The error of the request says more than this one.
+		token = ""
 	}
 	resp, err := adminAsk(ctx, http.MethodPost, "http://"+addr+path, token)
 	body, err := adminAnswer(addr, resp, err)
@@ -79,7 +82,7 @@ func adminPost(ctx context.Context, flag, path string, answer proto.Message) err
 	return readAnswer(body, path, answer)
 }
 
-// adminRead reads what the host shows at a path.
+// adminRead reads the answer to a GET request for path into answer.
 func adminRead(ctx context.Context, flag, path string, answer proto.Message) error {
 	body, err := adminGet(ctx, flag, path)
 	if err != nil {
@@ -100,7 +103,8 @@ func readAnswer(body io.ReadCloser, path string, answer proto.Message) error {
 	return nil
 }
 
-// refusalCode is the exit code of what the host says is wrong, in words of its own.
+// refusalCode returns the exit code for a status with which the host refuses a request. The host
+// explains such a refusal itself, in a Problem.
 func refusalCode(status int) int {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -113,7 +117,8 @@ func refusalCode(status int) int {
 	return exitFailure
 }
 
-// adminAnswer is the body of a good answer. Any other is an error that says what the host said.
+// adminAnswer returns the body of a response with status 200. Any other response is an error with
+// the text of the host.
 func adminAnswer(addr string, resp *http.Response, err error) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", addr, err)}
@@ -128,10 +133,13 @@ func adminAnswer(addr string, resp *http.Response, err error) (io.ReadCloser, er
 	if protojson.Unmarshal(text, &p) == nil && p.GetError() != "" {
 		return nil, &failure{code, errors.New(p.GetError() + "\n" + p.GetHint())}
 	}
-	if code != exitPermission { // something else answers there
+	// Without a Problem in the body, something other than a host answers there.
+	if code != exitPermission {
 		code = exitUnavailable
 	}
-	return nil, &failure{code, fmt.Errorf("%s answers %s: %s", addr, resp.Status, strings.TrimSpace(string(text)))}
+	return nil, &failure{
+		code, fmt.Errorf("%s answers %s: %s", addr, resp.Status, strings.TrimSpace(string(text))),
+	}
 }
 
 func adminAsk(ctx context.Context, method, url, token string) (*http.Response, error) {

@@ -15,7 +15,7 @@ import (
 	"mcpd/transport"
 )
 
-// newPeerBridge carries requests that stand alone, in one revision.
+// newPeerBridge returns a bridge that carries stateless requests of one revision.
 func newPeerBridge(endpoint string, log io.Writer, v protocol.Version) (*bridge, error) {
 	b := &bridge{
 		endpoint: endpoint, log: log, link: reconnect.NewModern(v), sinks: map[jsonrpc.ID]waiting{},
@@ -29,20 +29,21 @@ func newPeerBridge(endpoint string, log io.Writer, v protocol.Version) (*bridge,
 	return b, nil
 }
 
-// Cancel ends the request that was delivered with out: to leave it is to cancel it.
+// Cancel cancels the request that was delivered with out.
 func (b *bridge) Cancel(out transport.Sink) {
 	id, ok := b.of(out)
 	if !ok {
 		return
 	}
-	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId") // an empty value becomes an object
+	// An empty value becomes an object.
+	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId")
 	b.step(reconnect.Event{
 		Op: reconnect.Notice, Message: jsonrpc.Notification("notifications/cancelled", params),
 	})
 	b.drop(id)
 }
 
-// Touch does nothing: the host knows its clients by the connections they hold open.
+// Touch does nothing: the host tracks stateless clients by the connections that they hold open.
 func (b *bridge) Touch() {}
 
 func (b *bridge) of(out transport.Sink) (jsonrpc.ID, bool) {
@@ -56,14 +57,15 @@ func (b *bridge) of(out transport.Sink) (jsonrpc.ID, bool) {
 	return jsonrpc.ID{}, false
 }
 
-// wait has a request wait for its outcome without the host, which is asked for something else first.
+// wait registers a request as waiting for its outcome. The caller sends another request to the
+// host first.
 func (b *bridge) wait(id jsonrpc.ID, w waiting) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sinks[id] = w
 }
 
-// drop takes out a request that waits.
+// drop removes a waiting request and returns it.
 func (b *bridge) drop(id jsonrpc.ID) (waiting, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,8 +74,10 @@ func (b *bridge) drop(id jsonrpc.ID) (waiting, bool) {
 	return w, ok
 }
 
-// mirrors are the arguments of tools that a host wants repeated in header fields (2026-07-28 §basic/transports/streamable-http). A client on
-// stdio does not know that it has any, so they are learned from the lists that it asks for, and asked for when the host misses one.
+// mirrors are the tool arguments that a host wants repeated in header fields (2026-07-28
+// §basic/transports/streamable-http). A client on stdio does not know of header fields. The
+// bridge therefore learns the arguments from every tools/list result that the client requests,
+// and requests the list itself when the host rejects a call for a missing header field.
 type mirrors struct {
 	mu    sync.Mutex // guards tools
 	tools map[string][]headers.Mirror
@@ -99,7 +103,8 @@ func (k *mirrors) learn(list jsontext.Value) {
 	}
 }
 
-// refused looks at an answer. When it is that a field is missing, it has the list read and the call sent once more, and reports so.
+// refused inspects an answer. If the answer says that a header field is missing, refused reads
+// the list of tools, sends the call once more and returns true.
 func (k *mirrors) refused(b *bridge, w waiting, m jsonrpc.Message) bool {
 	if w.method == "tools/list" && m.Error == nil {
 		k.learn(m.Result)
@@ -107,23 +112,26 @@ func (k *mirrors) refused(b *bridge, w waiting, m jsonrpc.Message) bool {
 	if m.Error == nil || m.Error.Code != protocol.CodeHeaderMismatch || w.call.Method == "" {
 		return false
 	}
-	b.wait(w.call.ID, waiting{method: w.method, out: w.out}) // without the call: once is enough
+	// The entry is kept without the call, so the call is not sent a third time.
+	b.wait(w.call.ID, waiting{method: w.method, out: w.out})
 	(&relist{b: b, call: w.call, why: m}).ask(nil)
 	return true
 }
 
-// relist is the sink of the lists that are read before a call is sent once more.
+// relist is the sink of the tools/list requests that precede the second attempt of a call.
 type relist struct {
-	b     *bridge
-	call  jsonrpc.Message
-	why   jsonrpc.Message // the refusal that led here
+	b    *bridge
+	call jsonrpc.Message
+	// why is the refusal that led to the second attempt.
+	why   jsonrpc.Message
 	pages protocol.Pages
 }
 
-// maxPages bounds one list; more is a host whose cursors never end.
+// maxPages bounds the pages of one list. It stops the reading when the cursors of a host never
+// end.
 const maxPages = 100
 
-// ask reads the list, or what follows of it, for the client that the call is of.
+// ask requests one page of the list, with the metadata of the client's call.
 func (r *relist) ask(cursor jsontext.Value) {
 	meta, _ := splice.Get(r.call.Params, "_meta")
 	params, _ := splice.Set(nil, meta, "_meta") // an empty value becomes an object
@@ -132,15 +140,16 @@ func (r *relist) ask(cursor jsontext.Value) {
 		params, _ = splice.Set(params, cursor, "cursor")
 	}
 	id := jsonrpc.StringID("mcpd stdio looks up the tool of " + r.call.ID.Raw())
-	if err := r.b.Deliver(context.Background(), jsonrpc.Request(id, "tools/list", params), r); err != nil {
+	if err := r.b.Deliver(context.Background(), jsonrpc.Request(id, "tools/list", params),
+		r); err != nil {
 		r.end()
 	}
 }
 
-// Send takes nothing: a list comes whole.
+// Send accepts nothing: a list arrives as one message.
 func (r *relist) Send(jsonrpc.Message) error { return transport.ErrClosed }
 
-// Finish goes on with the next page, or with the call.
+// Finish requests the next page, or sends the call once more after the last page.
 func (r *relist) Finish(m jsonrpc.Message) bool {
 	cursor, _ := r.pages.Next(m.Result, "tools")
 	switch {
@@ -154,7 +163,7 @@ func (r *relist) Finish(m jsonrpc.Message) bool {
 	return true
 }
 
-// end gives the call the answer that it had.
+// end finishes the call with its original refusal.
 func (r *relist) end() {
 	if w, ok := r.b.drop(r.call.ID); ok {
 		w.out.Finish(r.why)

@@ -15,11 +15,14 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// elsewhere is a host of which a test says what it answers to requests that stand alone; 0 is a status that a request is left without.
+// elsewhere is a host whose answers to stateless requests the test chooses. For status 0 the host
+// leaves the request unanswered.
 type elsewhere struct {
 	answer func(r *http.Request, m jsonrpc.Message) (status int, text string)
-	came   chan struct{} // gets one for each request that is left without answer
-	left   chan struct{} // gets one for each of them that was given up
+	// came receives one value for each request that is left unanswered.
+	came chan struct{}
+	// left receives one value for each unanswered request that the client abandons.
+	left chan struct{}
 
 	mu  sync.Mutex
 	got []string
@@ -33,7 +36,8 @@ func (e *elsewhere) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e.mu.Lock()
-	e.got = append(e.got, fmt.Sprintf("%s %s %s", r.Header.Get("Mcp-Protocol-Version"), r.Header.Get("Mcp-Method"), r.Header.Get("Mcp-Param-Region")))
+	e.got = append(e.got, fmt.Sprintf("%s %s %s", r.Header.Get("Mcp-Protocol-Version"),
+		r.Header.Get("Mcp-Method"), r.Header.Get("Mcp-Param-Region")))
 	e.mu.Unlock()
 	status, text := e.answer(r, m)
 	if status == 0 {
@@ -47,7 +51,7 @@ func (e *elsewhere) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID.Raw(), text)
 }
 
-// joined is the client of an elsewhere, which leaves at the end of the test.
+// joined runs a client of an elsewhere host. The client leaves at the end of the test.
 func joined(t *testing.T, e *elsewhere) (say func(string), hear func() string) {
 	e.came, e.left = make(chan struct{}, 1), make(chan struct{}, 1)
 	host := httptest.NewServer(e)
@@ -81,8 +85,8 @@ func standalone(id int, method, params string) string {
 		id, method, params)
 }
 
-// A client on stdio knows no header fields. What its host wants there is looked up: when it says that it misses something, and in the lists
-// that the client asks for.
+// A client on stdio knows no header fields. The bridge looks up the fields that the host wants:
+// when the host says that one is missing, and in the lists that the client requests.
 func TestJoinedCallRepeatsItsArguments(t *testing.T) {
 	e := &elsewhere{answer: func(r *http.Request, m jsonrpc.Message) (int, string) {
 		switch {
@@ -100,7 +104,8 @@ func TestJoinedCallRepeatsItsArguments(t *testing.T) {
 	say, hear := joined(t, e)
 	for id := 1; id <= 2; id++ {
 		say(standalone(id, "tools/call", `"name":"ask","arguments":{"where":"north"},`))
-		if got, want := hear(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`, id); got != want {
+		if got, want := hear(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`,
+			id); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -109,15 +114,17 @@ func TestJoinedCallRepeatsItsArguments(t *testing.T) {
 		t.Errorf("a field that nothing tells of: got %s", got)
 	}
 	want := []string{
-		"2026-07-28 tools/call ", "2026-07-28 tools/list ", "2026-07-28 tools/list ", "2026-07-28 tools/call north", "2026-07-28 tools/call north",
-		"2026-07-28 tools/call ", "2026-07-28 tools/list ", "2026-07-28 tools/list ", "2026-07-28 tools/call ",
+		"2026-07-28 tools/call ", "2026-07-28 tools/list ", "2026-07-28 tools/list ",
+		"2026-07-28 tools/call north", "2026-07-28 tools/call north",
+		"2026-07-28 tools/call ", "2026-07-28 tools/list ", "2026-07-28 tools/list ",
+		"2026-07-28 tools/call ",
 	}
 	if !slices.Equal(e.got, want) {
 		t.Errorf("the host got\n%q\nwant\n%q", e.got, want)
 	}
 }
 
-// To cancel is to leave (2026-07-28 §basic/patterns/cancellation).
+// Cancelling a request closes its connection (2026-07-28 §basic/patterns/cancellation).
 func TestJoinedCancelLeaves(t *testing.T) {
 	e := &elsewhere{answer: func(_ *http.Request, m jsonrpc.Message) (int, string) {
 		if m.Method == "tools/call" {
@@ -136,11 +143,14 @@ func TestJoinedCancelLeaves(t *testing.T) {
 	}
 }
 
-// What names no revision that this program knows is refused here.
+// A request that names a revision unknown to this program is refused here.
 func TestJoinedRequestOfAnUnknownRevision(t *testing.T) {
-	say, hear := joined(t, &elsewhere{answer: func(*http.Request, jsonrpc.Message) (int, string) { return 200, `"result":{}` }})
+	say, hear := joined(t, &elsewhere{answer: func(*http.Request, jsonrpc.Message) (int, string) {
+		return 200, `"result":{}`
+	}})
 	say(strings.Replace(standalone(1, "tools/list", ""), "2026-07-28", "2099-01-01", 1))
-	if got := hear(); !strings.Contains(got, `"code":-32022`) || !strings.Contains(got, `"supported":["2026-07-28"]`) {
+	if got := hear(); !strings.Contains(got, `"code":-32022`) ||
+		!strings.Contains(got, `"supported":["2026-07-28"]`) {
 		t.Errorf("got %s", got)
 	}
 }

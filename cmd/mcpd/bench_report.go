@@ -14,14 +14,16 @@ import (
 	"mcpd/bench/report"
 )
 
-// benchFiles are the files that a run is written to, each empty when it is not wanted.
+// benchFiles are the names of the files for a run's results. An empty name means that the file is
+// not wanted.
 type benchFiles struct{ json, html string }
 
 func (to *benchFiles) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&to.html, "html", "", "write one page for people to this file; it needs nothing but itself")
+	cmd.Flags().StringVar(&to.html, "html", "",
+		"write one page for people to this file; it needs nothing but itself")
 }
 
-// benchAll shows records one after the other.
+// benchAll returns a function that writes several records one after the other with show.
 func benchAll(show func(io.Writer, record.Record) error) func(io.Writer, []record.Record) error {
 	return func(w io.Writer, list []record.Record) error {
 		for _, r := range list {
@@ -33,7 +35,6 @@ func benchAll(show func(io.Writer, record.Record) error) func(io.Writer, []recor
 	}
 }
 
-// write writes the files.
 func (to *benchFiles) write(list ...record.Record) error {
 	for _, f := range []struct {
 		name string
@@ -56,8 +57,10 @@ func (to *benchFiles) write(list ...record.Record) error {
 func benchReportCommand() *cobra.Command {
 	var to benchFiles
 	cmd := &cobra.Command{
-		Use: "report FILE...", Short: "Show all that runs measured: as tables in Markdown, and as a page", Args: needs("a file that mcpd bench run has written"),
-		Long:    "Show all that runs measured, from the records that they have written: as tables in Markdown, and in a page as asked for. - is standard input.",
+		Use: "report FILE...", Short: "Show all that runs measured: as tables in Markdown, and as a page",
+		Args: needs("a file that mcpd bench run has written"),
+		Long: "Show all that runs measured, from the records that they have written: as tables in " +
+			"Markdown, and in a page as asked for. - is standard input.",
 		Example: "  mcpd bench report run.json --html run.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var list []record.Record
@@ -80,9 +83,12 @@ func benchReportCommand() *cobra.Command {
 
 func benchCompareCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "compare OLD NEW", Short: "Tell what became better or worse between two runs on one machine", Args: cobra.ExactArgs(2),
-		Long: "Tell what became better or worse between two runs on one machine, from their records: by the ratios within each run, and by memory. Absolute times\n" +
-			"of two runs are not compared: nobody knows what else the machine did. The exit code is 1 when something became worse, by its whole 95 % interval.",
+		Use: "compare OLD NEW", Short: "Tell what became better or worse between two runs on one machine",
+		Args: cobra.ExactArgs(2),
+		Long: "Tell what became better or worse between two runs on one machine, from their records: " +
+			"by the ratios within each run, and by memory. Absolute times\n" +
+			"of two runs are not compared: nobody knows what else the machine did. The exit code is 1 " +
+			"when something became worse, by its whole 95 % interval.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var both [2]record.Record
 			for i, name := range args {
@@ -111,7 +117,8 @@ func showFindings(out io.Writer, list []compare.Finding) error {
 		if f.Is == compare.Worse {
 			worse++
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s, %s\t%.4g to %.4g %s\t%s\n", f.Is, f.Scenario, f.Case, f.Name, f.Before, f.After, f.Unit, change)
+		fmt.Fprintf(w, "%s\t%s\t%s, %s\t%.4g to %.4g %s\t%s\n", f.Is, f.Scenario, f.Case, f.Name,
+			f.Before, f.After, f.Unit, change)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -17,34 +17,38 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// bridge connects one client to a host elsewhere. A reconnect.Link decides what is sent and answered;
-// the bridge holds the connection, the timer and the sinks of requests.
+// bridge connects one client to a host elsewhere. A reconnect.Link decides which messages are
+// sent and how requests are answered. The bridge holds the connection, the timer and the sinks of
+// requests.
 type bridge struct {
 	endpoint string
 	log      io.Writer
 	push     stdio.Push
-	mirrors  *mirrors // of the tools, where requests stand alone; else nil
-	readers  sync.WaitGroup
-	trouble  atomic.Pointer[failure] // the last failure
+	// mirrors are the header fields of tools. It is nil unless the bridge is for stateless requests.
+	mirrors *mirrors
+	readers sync.WaitGroup
+	trouble atomic.Pointer[failure] // the last failure
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	link   *reconnect.Link
 	up     *streamable.Client
 	sinks  map[jsonrpc.ID]waiting
-	timer  *time.Timer // nil until the link has asked for it
+	timer  *time.Timer // nil until the link asks for it
 	closed bool
-	later  []func() // what has to wait until mu is free
+	// later are calls that must wait until mu is free.
+	later []func()
 }
 
-// waiting is a request without outcome.
+// waiting is a request without an outcome.
 type waiting struct {
 	method string
 	out    transport.Sink
-	call   jsonrpc.Message // the request, if it may have to be sent once more; else zero
+	// call is the request if it may have to be sent once more, otherwise zero.
+	call jsonrpc.Message
 }
 
-// maxAgain bounds a request that is kept to be sent once more. A larger one that lacks header
-// fields is refused until its client has read the list of tools.
+// maxAgain bounds, in bytes, a request that is kept so that it can be sent once more. A larger
+// request that lacks header fields is refused until its client has read the list of tools.
 const maxAgain = 64 << 10
 
 func newBridge(
@@ -56,7 +60,7 @@ func newBridge(
 	return b, b.connect()
 }
 
-// connect opens a connection in the place of the one there is. It sends nothing.
+// connect replaces the connection by a new one. It sends nothing.
 func (b *bridge) connect() error {
 	header, err := credentials()
 	if err != nil {
@@ -73,7 +77,8 @@ func (b *bridge) connect() error {
 		b.readers.Go(func() { // owner: the bridge, whose Close waits for it
 			ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 			defer cancel()
-			_ = old.Close(ctx) // it has ended
+			// The connection has ended already.
+			_ = old.Close(ctx)
 		})
 	}
 	b.up = up
@@ -81,14 +86,14 @@ func (b *bridge) connect() error {
 	return nil
 }
 
-// Version is what the host has agreed to, 0 before.
+// Version returns the revision that the host has agreed to, 0 before that.
 func (b *bridge) Version() protocol.Version {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.link.Version()
 }
 
-// served reports whether a host has ever answered, and why not.
+// served reports whether a host has ever answered, and the last failure if none has.
 func (b *bridge) served() (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +103,7 @@ func (b *bridge) served() (bool, error) {
 	return b.link.Opened(), nil
 }
 
-// Deliver takes a message of the client.
+// Deliver accepts a message from the client.
 func (b *bridge) Deliver(_ context.Context, m jsonrpc.Message, out transport.Sink) error {
 	e := reconnect.Event{Op: reconnect.Notice, Message: m}
 	switch {
@@ -124,7 +129,7 @@ func (b *bridge) Deliver(_ context.Context, m jsonrpc.Message, out transport.Sin
 	return nil
 }
 
-// Close ends the session at the host too. Requests without an outcome fail.
+// Close also ends the session at the host. Requests without an outcome fail.
 func (b *bridge) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closed = true
@@ -133,7 +138,8 @@ func (b *bridge) Close(ctx context.Context) error {
 	}
 	up, away := b.up, b.link.Away()
 	b.mu.Unlock()
-	if away { // there is nobody to say farewell to
+	// The host cannot be reached, so it is not told.
+	if away {
 		up.Leave()
 	}
 	err := up.Close(ctx)
@@ -145,7 +151,7 @@ func (b *bridge) Close(ctx context.Context) error {
 	return err
 }
 
-// abandon gives the requests that a closed bridge still has their outcome.
+// abandon fails the requests that have no outcome when the bridge is closed.
 func (b *bridge) abandon() {
 	b.mu.Lock()
 	left := b.sinks
@@ -157,10 +163,11 @@ func (b *bridge) abandon() {
 	}
 }
 
-// read hands what the host sends to the link, until the connection ends.
+// read passes messages from the host to the link until the connection ends.
 func (b *bridge) read(up *streamable.Client) {
 	for {
-		in, err := up.Recv(context.Background()) // Close ends it
+		// Close ends this call.
+		in, err := up.Recv(context.Background())
 		if err != nil {
 			b.heard(up, b.ended(err))
 			return
@@ -171,7 +178,7 @@ func (b *bridge) read(up *streamable.Client) {
 	}
 }
 
-// heard takes an event of a connection, unless another has taken its place.
+// heard handles an event of a connection, unless another connection has replaced it.
 func (b *bridge) heard(up *streamable.Client, e reconnect.Event) {
 	b.locked(func() {
 		if b.up == up {
@@ -180,10 +187,11 @@ func (b *bridge) heard(up *streamable.Client, e reconnect.Event) {
 	})
 }
 
-// step takes an event that is not of a connection.
+// step handles an event that does not belong to a connection.
 func (b *bridge) step(e reconnect.Event) { b.locked(func() { b.take(e) }) }
 
-// locked calls f and then what had to wait for its end.
+// locked calls f with the mutex held, unless the bridge is closed. Then it makes the calls that
+// had to wait for the mutex.
 func (b *bridge) locked(f func()) {
 	b.mu.Lock()
 	if !b.closed {
@@ -197,7 +205,8 @@ func (b *bridge) locked(f func()) {
 	}
 }
 
-// take has the link decide what to do, and does it. The mutex is held.
+// take passes an event to the link and performs the effects that the link decides on. The mutex
+// is held.
 func (b *bridge) take(e reconnect.Event) {
 	for events := []reconnect.Event{e}; len(events) > 0; events = events[1:] {
 		for _, effect := range b.link.Step(time.Now(), events[0]) {
@@ -208,11 +217,12 @@ func (b *bridge) take(e reconnect.Event) {
 	}
 }
 
-// do performs an effect. What cannot be sent is an event in turn. The mutex is held.
+// do performs an effect. A failure to send is returned as another event. The mutex is held.
 func (b *bridge) do(e reconnect.Effect) (failed reconnect.Event, ok bool) {
 	switch e.Do {
 	case reconnect.Connect:
-		_ = b.connect() // its options were good before
+		// The same options were valid before.
+		_ = b.connect()
 	case reconnect.Agree:
 		b.up.Negotiated(e.Version)
 	case reconnect.Send:
@@ -222,7 +232,8 @@ func (b *bridge) do(e reconnect.Effect) (failed reconnect.Event, ok bool) {
 	case reconnect.Deliver:
 		w, related := b.sinks[e.ID]
 		if !related || w.out.Send(e.Message) != nil {
-			_ = b.push(e.Message) // a client that does not read is told so by the transport
+			// The transport tells a client that does not read.
+			_ = b.push(e.Message)
 		}
 	case reconnect.Finish:
 		b.finish(e.ID, e.Message)
@@ -234,10 +245,11 @@ func (b *bridge) do(e reconnect.Effect) (failed reconnect.Event, ok bool) {
 	return reconnect.Event{}, false
 }
 
-// maxSaid bounds one line of the log.
+// maxSaid bounds one line of the log, in bytes.
 const maxSaid = 1 << 10
 
-// finish gives a request its outcome. A sink that sends something in turn waits until the mutex is free.
+// finish settles a request. The sink runs only when the mutex is free, because it may send
+// something in turn.
 func (b *bridge) finish(id jsonrpc.ID, m jsonrpc.Message) {
 	w, ok := b.sinks[id]
 	delete(b.sinks, id)
@@ -251,7 +263,7 @@ func (b *bridge) finish(id jsonrpc.ID, m jsonrpc.Message) {
 	})
 }
 
-// arm has the timer call the link after some time.
+// arm sets the timer so that it calls the link after the given time.
 func (b *bridge) arm(after time.Duration) {
 	if b.timer == nil {
 		b.timer = time.AfterFunc(after, func() { b.step(reconnect.Event{Op: reconnect.Tick}) })

@@ -13,7 +13,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// event is what an inbound of the connection means to the link. The mutex is free.
+// event translates a message or control signal of the connection into an event for the link. The
+// mutex is not held.
 func (b *bridge) event(in transport.Inbound) (e reconnect.Event, ok bool) {
 	switch control := in.Control.(type) {
 	case nil:
@@ -45,7 +46,7 @@ func (b *bridge) event(in transport.Inbound) (e reconnect.Event, ok bool) {
 	return e, true
 }
 
-// ended is what the end of the connection means.
+// ended returns the event for the end of the connection.
 func (b *bridge) ended(err error) reconnect.Event {
 	e := reconnect.Event{Op: reconnect.Cut, Cause: reconnect.Broken, Why: b.why(err)}
 	if errors.Is(err, streamable.ErrSessionLost) {
@@ -54,14 +55,15 @@ func (b *bridge) ended(err error) reconnect.Event {
 	return e
 }
 
-// unsent is what it means that a message could not be sent.
+// unsent returns the event for a message that could not be sent.
 func (b *bridge) unsent(m jsonrpc.Message, err error) (e reconnect.Event, ok bool) {
 	e = reconnect.Event{
 		Op: reconnect.Failed, ID: m.ID, Method: m.Method, Cause: reconnect.Broken, Why: b.why(err),
 	}
 	full := errors.Is(err, transport.ErrSlowConsumer)
 	if m.Kind() != jsonrpc.KindRequest {
-		if !full { // the connection is over: Cut follows
+		// The connection is over. A Cut event follows.
+		if !full {
 			return e, false
 		}
 		e.Op = reconnect.Undelivered
@@ -73,7 +75,7 @@ func (b *bridge) unsent(m jsonrpc.Message, err error) (e reconnect.Event, ok boo
 	return e, true
 }
 
-// failure is why a request has failed.
+// failure returns the event for a request that has failed with err.
 func (b *bridge) failure(err error, written bool) reconnect.Event {
 	e := reconnect.Event{Cause: reconnect.Broken, Written: written, Why: b.why(err)}
 	var status *streamable.StatusError
@@ -85,7 +87,8 @@ func (b *bridge) failure(err error, written bool) reconnect.Event {
 	case !errors.As(err, &status):
 	case status.Later():
 		e.Cause, e.After, e.Err = reconnect.Later, status.RetryAfter, b.refusal(status)
-		b.trouble.Store(nil) // the host is there
+		// The host is reachable.
+		b.trouble.Store(nil)
 		if stopping(e.Err) {
 			e.Cause = reconnect.Stopping
 		}
@@ -95,15 +98,16 @@ func (b *bridge) failure(err error, written bool) reconnect.Event {
 	return e
 }
 
-// stopping reports whether an error says that a host is about to end and has not taken the request.
+// stopping reports whether an error says that a host is about to stop and has not accepted the
+// request.
 func stopping(e *jsonrpc.Error) bool {
 	reason, _ := splice.GetString(e.Data, "reason")
 	executed := splice.Kind(e.Data, "maybeExecuted") == 't'
 	return reason == protocol.ConditionStopping.String() && !executed
 }
 
-// refusal is what the host says of a request that it does not take. A key that is wrong is that of
-// this process: the client has none.
+// refusal returns the error for a request that the host does not accept. For a wrong key it
+// explains that the key is the one of this process, because the client has none.
 func (b *bridge) refusal(status *streamable.StatusError) *jsonrpc.Error {
 	if answer := said(status); answer != nil {
 		if status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
@@ -114,8 +118,8 @@ func (b *bridge) refusal(status *streamable.StatusError) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: b.why(status)}
 }
 
-// why says where the host should be, what is wrong there, and what to do about it. It is kept for the
-// exit code.
+// why describes where the host should be, the fault, and what the user can do about it. It also
+// keeps the fault for the exit code.
 func (b *bridge) why(err error) string {
 	told := unreachable(b.endpoint, err)
 	if !errors.Is(err, transport.ErrClosed) {
@@ -129,9 +133,11 @@ func (b *bridge) why(err error) string {
 	return telemetry.Clean(told.Error(), maxSaid-len(advice)) + advice
 }
 
-// remedies are what a user of `mcpd stdio` can do about a refusal.
+// remedies are the steps that a user of `mcpd stdio` can take after a refusal.
 var remedies = map[int]string{
-	http.StatusUnauthorized: "; set MCPD_KEY to a key of the tenant, where this client starts `mcpd stdio`",
-	http.StatusForbidden:    "; set MCPD_KEY to a key of the tenant, where this client starts `mcpd stdio`",
-	http.StatusNotFound:     "; see --tenant, --server and --url of `mcpd stdio`",
+	http.StatusUnauthorized: "; set MCPD_KEY to a key of the tenant, where this client starts `mcpd " +
+		"stdio`",
+	http.StatusForbidden: "; set MCPD_KEY to a key of the tenant, where this client starts `mcpd " +
+		"stdio`",
+	http.StatusNotFound: "; see --tenant, --server and --url of `mcpd stdio`",
 }

@@ -14,7 +14,7 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// An answer that does not reach the host is told to the link by its id.
+// The link learns the ID of an answer that does not reach the host.
 func TestBridgeTellsOfAnswersThatDoNotArrive(t *testing.T) {
 	b, err := newBridge("http://127.0.0.1:1", io.Discard, reconnect.New(), nil)
 	if err != nil {
@@ -33,7 +33,7 @@ func TestBridgeTellsOfAnswersThatDoNotArrive(t *testing.T) {
 	}
 }
 
-// Requests that a bridge still has when it is closed fail.
+// Requests without an outcome fail when their bridge is closed.
 func TestBridgeClosesWithOutcomes(t *testing.T) {
 	b, err := newBridge("http://127.0.0.1:1", io.Discard, reconnect.New(), nil)
 	if err != nil {
@@ -44,7 +44,7 @@ func TestBridgeClosesWithOutcomes(t *testing.T) {
 	if err := b.Deliver(t.Context(), first, out); err != nil {
 		t.Fatal(err)
 	}
-	_ = b.Close(t.Context()) // there is no host
+	_ = b.Close(t.Context()) // There is no host.
 	if m := <-out.got; m.ID != jsonrpc.IntID(1) || m.Error == nil {
 		t.Errorf("got %s", m.Append(nil))
 	}
@@ -64,13 +64,15 @@ func (o outcome) Finish(m jsonrpc.Message) bool {
 	return true
 }
 
-// A large call is not kept beside the link: when it lacks a header field, it fails with that.
+// A large call is not kept for a second attempt. If it lacks a header field, it fails with the
+// refusal of the host.
 func TestBridgeKeepsNoLargeCalls(t *testing.T) {
 	e := &elsewhere{answer: func(*http.Request, jsonrpc.Message) (int, string) {
 		return 400, `"error":{"code":-32020,"message":"header Mcp-Param-Region: missing"}`
 	}}
 	say, hear := joined(t, e)
-	say(standalone(1, "tools/call", fmt.Sprintf(`"name":"ask","x":%q,`, strings.Repeat("x", maxAgain))))
+	say(standalone(1, "tools/call",
+		fmt.Sprintf(`"name":"ask","x":%q,`, strings.Repeat("x", maxAgain))))
 	if got := hear(); !strings.Contains(got, `"id":1,"error":{"code":-32020`) {
 		t.Errorf("got %.200s", got)
 	}

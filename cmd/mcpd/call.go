@@ -18,10 +18,11 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// defaultURL is where a host without configuration serves MCP.
+// defaultURL is the base URL of the MCP endpoints of a host without configuration.
 const defaultURL = "http://127.0.0.1:7420"
 
-// callWait is longer than the host gives a server, whose reason is then what is printed.
+// callWait is longer than the time that the host gives a server, so the command prints the host's
+// reason for a time-out.
 const callWait = time.Minute
 
 func callCommand() *cobra.Command {
@@ -32,10 +33,13 @@ func callCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call [tenant/]server tool",
 		Short: "Call one tool and print what it says",
-		Long: "Call one tool of a server behind a running host ($MCPD_URL, default " + defaultURL + "; the key in $MCPD_KEY), or of any\n" +
-			"Streamable HTTP endpoint with --url, and print what it says. The exit code is 1 when the tool failed; `mcpd --help` has the others.",
-		Example: "  mcpd call demo echo --arg message=hello\n  mcpd call acme/files list_directory --arg path=/srv/acme\n  mcpd call --url http://127.0.0.1:9001/mcp search --arg 'q=\"42\"'",
-		Args:    cobra.RangeArgs(1, 2),
+		Long: "Call one tool of a server behind a running host ($MCPD_URL, default " + defaultURL +
+			"; the key in $MCPD_KEY), or of any\n" +
+			"Streamable HTTP endpoint with --url, and print what it says. The exit code is 1 when the " +
+			"tool failed; `mcpd --help` has the others.",
+		Example: "  mcpd call demo echo --arg message=hello\n  mcpd call acme/files list_directory " +
+			"--arg path=/srv/acme\n  mcpd call --url http://127.0.0.1:9001/mcp search --arg 'q=\"42\"'",
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			endpoint, tool, err := endpoint(url, names)
 			if err != nil {
@@ -52,13 +56,14 @@ func callCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&url, "url", "", "endpoint to call, instead of a server of the host")
-	flags.StringArrayVar(&args, "arg", nil, "an argument as name=value; the tool's schema says how the value is read")
+	flags.StringArrayVar(&args, "arg", nil,
+		"an argument as name=value; the tool's schema says how the value is read")
 	flags.BoolVar(&raw, "json", false, "print the whole result as JSON")
 	flags.DurationVar(&timeout, "timeout", callWait, "how long to wait in all")
 	return cmd
 }
 
-// endpoint is the URL that the arguments mean, and the tool.
+// endpoint returns the URL and the tool that the arguments name.
 func endpoint(url string, names []string) (endpoint, tool string, err error) {
 	if url != "" {
 		if len(names) != 1 {
@@ -76,7 +81,7 @@ func endpoint(url string, names []string) (endpoint, tool string, err error) {
 	return hostURL() + r.Path(), names[1], nil
 }
 
-// hostURL is where the host is looked for.
+// hostURL returns the base URL of the host.
 func hostURL() string {
 	if url := os.Getenv("MCPD_URL"); url != "" {
 		return strings.TrimSuffix(url, "/")
@@ -84,12 +89,14 @@ func hostURL() string {
 	return defaultURL
 }
 
-// credentials carry the key, when there is one.
+// credentials returns the header fields with the key, if there is one.
 func credentials() (http.Header, error) {
 	header := http.Header{}
 	key := os.Getenv("MCPD_KEY")
 	if strings.ContainsFunc(key, unicode.IsControl) {
-		return nil, errors.New("$MCPD_KEY holds a control character: a line break at its end, for example")
+		return nil, errors.New(
+			"$MCPD_KEY holds a control character: a line break at its end, for example",
+		)
 	}
 	if key != "" {
 		header.Set("Authorization", "Bearer "+key)
@@ -104,7 +111,8 @@ type calling struct {
 	side     io.Writer
 }
 
-func (c calling) call(ctx context.Context, out io.Writer, tool string, args []string, raw bool) error {
+func (c calling) call(ctx context.Context, out io.Writer, tool string, args []string,
+	raw bool) error {
 	header, err := credentials()
 	if err != nil {
 		return err
@@ -122,7 +130,8 @@ func (c calling) call(ctx context.Context, out io.Writer, tool string, args []st
 	if err != nil {
 		return err
 	}
-	params, _ := splice.Set(nil, splice.Quote(tool), "name") // an empty value becomes an object
+	// An empty value becomes an object.
+	params, _ := splice.Set(nil, splice.Quote(tool), "name")
 	params, _ = splice.Set(params, arguments, "arguments")
 	params, _ = splice.Set(params, jsontext.Value(`"mcpd-call"`), "_meta", "progressToken")
 	result, err := p.request(ctx, "tools/call", params)
@@ -140,7 +149,7 @@ func (c calling) call(ctx context.Context, out io.Writer, tool string, args []st
 	return nil
 }
 
-// printResult writes text as it is and names the rest.
+// printResult prints text content as it is. For any other content it prints a one-line summary.
 func printResult(out io.Writer, result jsontext.Value) {
 	content, _ := splice.Get(result, "content")
 	for block := range splice.Elements(content) {

@@ -14,16 +14,17 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// claim is a user's run on a host: two at once would each measure what the other breaks. It ends with the process, however that ends.
+// claim reserves a host for one user's run: each of two runs at once would measure the damage of
+// the other. The claim ends with the process, however the process ends.
 type claim struct {
 	f     *os.File
 	since time.Time
 }
 
-// maxClaim bounds what is read of another's claim: a name, a process and a time.
+// maxClaim bounds the bytes that are read from another run's claim: a name, a process and a time.
 const maxClaim = 512
 
-// claimHost makes the host at addr this process's own to break. An error says who has it.
+// claimHost reserves the host at addr for this process. The error says which run holds it.
 func claimHost(dir, addr string, now time.Time) (*claim, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -36,7 +37,8 @@ func claimHost(dir, addr string, now time.Time) (*claim, error) {
 		}
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 		case errors.Is(err, syscall.EWOULDBLOCK):
-			data, _ := io.ReadAll(io.LimitReader(f, maxClaim)) // without it less is said
+			// If this fails, the error just says less.
+			data, _ := io.ReadAll(io.LimitReader(f, maxClaim))
 			return nil, errors.Join(&failure{exitBusy, errors.New(claimed(string(data)))}, f.Close())
 		case err != nil:
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
@@ -45,11 +47,13 @@ func claimHost(dir, addr string, now time.Time) (*claim, error) {
 		if at, e := os.Stat(path); err == nil && e == nil && os.SameFile(at, ours) {
 			return &claim{f, now}, nil
 		}
-		f.Close() // whoever had it has ended meanwhile, and has removed it
+		// The previous owner has ended and removed the file in the meantime.
+		f.Close()
 	}
 }
 
-// claimFile is named like the host's tokens, and a host on another machine after that too.
+// claimFile returns the name of the claim file. It resembles the name of the host's token file,
+// and also contains the host if the host is on another machine.
 func claimFile(addr string) string {
 	name := strings.TrimSuffix(strings.TrimPrefix(admin.TokenFile(addr), "admin-"), ".tokens")
 	host, _, _ := net.SplitHostPort(addr)
@@ -64,7 +68,8 @@ func claimFile(addr string) string {
 	return "chaos-" + name + ".run"
 }
 
-// tell says which experiment it is for, to whoever finds the host claimed.
+// tell writes the name of the experiment into the claim, for processes that find the host
+// claimed.
 func (c *claim) tell(name string) error {
 	text := fmt.Sprintf("%s\n%d\n%s\n", name, os.Getpid(), c.since.Format(time.RFC3339))
 	if err := c.f.Truncate(0); err != nil {
@@ -74,17 +79,21 @@ func (c *claim) tell(name string) error {
 	return err
 }
 
-// claimed is what a claim says, in a sentence.
+// claimed describes the text of a claim in a sentence.
 func claimed(text string) string {
 	lines := strings.Split(text, "\n")
 	if len(lines) < 3 {
 		return "another run is about to begin on this host: wait for its end"
 	}
-	return fmt.Sprintf("%s runs on this host, in process %s since %s: wait for its end, or end it with kill -INT %s, which heals everything first", lines[0], lines[1], lines[2], lines[1])
+	return fmt.Sprintf(
+		"%s runs on this host, in process %s since %s: wait for its end, or end it with kill -INT %s, "+
+			"which heals everything first", lines[0], lines[1], lines[2], lines[1],
+	)
 }
 
-// end gives the host back.
+// end releases the host.
 func (c *claim) end() {
-	_ = os.Remove(c.f.Name()) // while it is locked: whoever has opened it finds out
+	// The file is removed while it is locked, so a process that has opened it notices.
+	_ = os.Remove(c.f.Name())
 	_ = c.f.Close()
 }

@@ -15,11 +15,17 @@ func chaosReplayCommand() *cobra.Command {
 	var seed, seeds uint64
 	var quiet bool
 	cmd := &cobra.Command{
-		Use: "replay --seed N", Short: "Run a simulated host as a seed says, and print what happens step by step", Args: cobra.NoArgs,
-		Long: "Run a whole host with its clients and servers inside of this process, on one goroutine and in virtual time, and break it as the\n" +
-			"seed says. Every step is a line: its number, the time in seconds, what it is, whom it is about. Two runs of one seed by one\n" +
-			"version of mcpd are the same, so that whatever is found can be looked at again. It needs no host, and touches none.\n\n" +
-			"With --seeds it runs so many, one after the other, and prints those in which something is found. It exits with 1 if there are any.",
+		Use:   "replay --seed N",
+		Short: "Run a simulated host as a seed says, and print what happens step by step",
+		Args:  cobra.NoArgs,
+		Long: "Run a whole host with its clients and servers inside of this process, on one goroutine " +
+			"and in virtual time, and break it as the\n" +
+			"seed says. Every step is a line: its number, the time in seconds, what it is, whom it is " +
+			"about. Two runs of one seed by one\n" +
+			"version of mcpd are the same, so that whatever is found can be looked at again. It needs no " +
+			"host, and touches none.\n\n" +
+			"With --seeds it runs so many, one after the other, and prints those in which something is " +
+			"found. It exits with 1 if there are any.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if seeds == 0 {
 				return errors.New("--seeds is 0: nothing would be run")
@@ -44,36 +50,41 @@ func chaosReplayCommand() *cobra.Command {
 	flags.Uint64Var(&seed, "seed", 0, "which run")
 	flags.Uint64Var(&seeds, "seeds", 1, "run so many, from this one on, and print only what is found")
 	flags.BoolVar(&quiet, "quiet", false, "print no steps")
-	_ = cmd.MarkFlagRequired("seed") // there is such a flag
+	// The flag exists, so this cannot fail.
+	_ = cmd.MarkFlagRequired("seed")
 	return cmd
 }
 
-// replaySome runs many seeds and prints those that are worth it.
+// replaySome runs many seeds and prints the runs with findings.
 func replaySome(cmd *cobra.Command, first, n uint64) error {
 	var runs, steps, calls, faults, crashes, bad int
 	sim.Each(cmd.Context(), first, n, func(r sim.Result) {
-		runs, steps, calls, faults, crashes = runs+1, steps+r.Steps, calls+r.Calls, faults+r.Faults, crashes+r.Crashes
+		runs, steps, calls, faults, crashes = runs+1, steps+r.Steps, calls+r.Calls, faults+
+			r.Faults, crashes+r.Crashes
 		if len(r.Findings) > 0 {
 			bad++
 			printRun(cmd.OutOrStdout(), r)
 		}
 	})
-	fmt.Fprintf(cmd.OutOrStdout(), "%d runs: %d steps, %d requests, %d faults, %d crashes; something was found in %d\n", runs, steps, calls, faults, crashes, bad)
+	fmt.Fprintf(cmd.OutOrStdout(),
+		"%d runs: %d steps, %d requests, %d faults, %d crashes; something was found in %d\n", runs, steps,
+		calls, faults, crashes, bad)
 	if err := cmd.Context().Err(); err != nil {
 		return err
 	}
 	return foundIn(bad)
 }
 
-// printRun prints what a run was like, and what was found in it.
+// printRun prints a summary of a run and its findings.
 func printRun(w io.Writer, r sim.Result) {
-	fmt.Fprintf(w, "seed %d, trace %s: %d steps, %v, %d requests, %d faults, %d crashes\n", r.Seed, r.Sum, r.Steps, r.Virtual, r.Calls, r.Faults, r.Crashes)
+	fmt.Fprintf(w, "seed %d, trace %s: %d steps, %v, %d requests, %d faults, %d crashes\n", r.Seed,
+		r.Sum, r.Steps, r.Virtual, r.Calls, r.Faults, r.Crashes)
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "  %v\n", f)
 	}
 }
 
-// foundIn is the error of having found something.
+// foundIn returns an error if any run has findings.
 func foundIn(runs int) error {
 	if runs == 0 {
 		return nil

@@ -17,10 +17,14 @@ import (
 func chaosReportCommand() *cobra.Command {
 	var to reports
 	cmd := &cobra.Command{
-		Use: "report FILE...", Short: "Show what experiments saw: as a table, as a page, for a build server", Args: needs("a file that mcpd chaos run has written, or a folder of such"),
-		Long: "Show what experiments saw, from the records that runs have written: as a table, and in files as asked for. Several are shown side by side, and\n" +
+		Use:   "report FILE...",
+		Short: "Show what experiments saw: as a table, as a page, for a build server",
+		Args:  needs("a file that mcpd chaos run has written, or a folder of such"),
+		Long: "Show what experiments saw, from the records that runs have written: as a table, and in " +
+			"files as asked for. Several are shown side by side, and\n" +
 			"in them what bystanders saw. A folder stands for the .json files in it, - for standard input.",
-		Example: "  mcpd chaos report hang.json --html hang.html\n  mcpd chaos report results --html results.html --junit results.xml",
+		Example: "  mcpd chaos report hang.json --html hang.html\n  mcpd chaos report results --html " +
+			"results.html --junit results.xml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := readRecords(cmd.InOrStdin(), args)
 			if err != nil {
@@ -33,20 +37,23 @@ func chaosReportCommand() *cobra.Command {
 	return cmd
 }
 
-// reports are the files that records are shown in beside the table, each empty when it is not wanted.
+// reports are the names of the files in which records are shown beside the table. An empty name
+// means that the file is not wanted.
 type reports struct{ json, html, junit string }
 
 func (to *reports) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&to.json, "json", "", "write the records themselves to this file")
-	flags.StringVar(&to.html, "html", "", "write one page for people to this file; it needs nothing but itself")
+	flags.StringVar(&to.html, "html", "",
+		"write one page for people to this file; it needs nothing but itself")
 	flags.StringVar(&to.junit, "junit", "", "write what build servers read to this file")
 }
 
-// check reports which of the files cannot be written, before anything is run for them.
+// check reports which of the files cannot be written, before anything runs.
 func (to *reports) check() error { return writable(to.json, to.html, to.junit) }
 
-// writable reports which of the files cannot be written. It leaves behind none that there was not. An empty name is none.
+// writable reports which of the files cannot be written. It removes the files that it had to
+// create. Empty names are skipped.
 func writable(names ...string) error {
 	for _, name := range names {
 		if name == "" {
@@ -95,7 +102,7 @@ func writeRecords(w io.Writer, list []record.Record) error {
 	return nil
 }
 
-// readRecords reads the records of files and folders, in that order.
+// readRecords reads the records of files and folders, in the given order.
 func readRecords(in io.Reader, names []string) (list []record.Record, err error) {
 	for _, name := range names {
 		files := []string{name}
@@ -134,7 +141,10 @@ func readRecord(in io.Reader, file string) ([]record.Record, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if e, _, wrong := readExperiment(file); wrong == nil {
-		return nil, fmt.Errorf("%s is the experiment %s, and no record of it: mcpd chaos run %s --json FILE runs it and writes one", file, e.Name, file)
+		return nil, fmt.Errorf(
+			"%s is the experiment %s, and no record of it: mcpd chaos run %s --json FILE runs it and "+
+				"writes one", file, e.Name, file,
+		)
 	}
 	return nil, fmt.Errorf("%s: %w: mcpd chaos run writes one with --json or --report", file, err)
 }

@@ -24,7 +24,7 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// running is how experiments are run.
+// running holds the options of mcpd chaos run.
 type running struct {
 	casting
 	mcp    string
@@ -40,24 +40,38 @@ type running struct {
 func chaosRunCommand() *cobra.Command {
 	var r running
 	cmd := &cobra.Command{
-		Use: "run NAME|FILE...", Short: "Break a running host, heal it, and judge what happened meanwhile", Args: needs("an experiment: a name that mcpd chaos list tells, or a file"),
-		Long: "Break a running host, heal it, and judge what happened meanwhile. Clients of the target and of bystanders call all the while, at a constant\n" +
-			"rate; everything is healed at the end, when a guard of the experiment trips, and when the command is interrupted. After\n" +
-			"one that is killed what needs the machine stays as it is, such as a process that is stopped, and the rest heals within ten seconds.\n" +
-			"Several experiments are run one after the other, also in parts: see --within and --resume. The exit code is 1 when something is not as it has to be.",
-		Example: "  mcpd chaos run panic-request-manager --short\n  mcpd chaos run mine.yaml --target acme --bystander globex --key acme=env:ACME --key globex=@globex.key --html mine.html",
+		Use:   "run NAME|FILE...",
+		Short: "Break a running host, heal it, and judge what happened meanwhile",
+		Args:  needs("an experiment: a name that mcpd chaos list tells, or a file"),
+		Long: "Break a running host, heal it, and judge what happened meanwhile. Clients of the target " +
+			"and of bystanders call all the while, at a constant\n" +
+			"rate; everything is healed at the end, when a guard of the experiment trips, and when the " +
+			"command is interrupted. After\n" +
+			"one that is killed what needs the machine stays as it is, such as a process that is stopped, " +
+			"and the rest heals within ten seconds.\n" +
+			"Several experiments are run one after the other, also in parts: see --within and --resume. " +
+			"The exit code is 1 when something is not as it has to be.",
+		Example: "  mcpd chaos run panic-request-manager --short\n  mcpd chaos run mine.yaml --target " +
+			"acme --bystander globex --key acme=env:ACME --key globex=@globex.key --html mine.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
 		},
 	}
 	r.flags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&r.mcp, "mcp", "", "base URL of the host's MCP endpoints (default what the host says)")
+	flags.StringVar(&r.mcp, "mcp", "",
+		"base URL of the host's MCP endpoints (default what the host says)")
 	flags.StringArrayVar(&r.keys, "key", nil, "a tenant's key as TENANT=@FILE or TENANT=env:NAME")
-	flags.StringVar(&r.report, "report", "", "folder for the record of each experiment, and a page and a file for build servers of all of them")
-	flags.StringVar(&r.start, "start", "", "shell command that starts the host again after experiments have killed it")
-	flags.BoolVar(&r.resume, "resume", false, "do not run again what that folder has a record of, but judge it with the rest")
-	flags.DurationVar(&r.within, "within", 0, "begin no experiment that would end later than this, but the first; --resume goes on (default no bound)")
+	flags.StringVar(&r.report, "report", "",
+		"folder for the record of each experiment, and a page and a file for build servers of all of "+
+			"them")
+	flags.StringVar(&r.start, "start", "",
+		"shell command that starts the host again after experiments have killed it")
+	flags.BoolVar(&r.resume, "resume", false,
+		"do not run again what that folder has a record of, but judge it with the rest")
+	flags.DurationVar(&r.within, "within", 0,
+		"begin no experiment that would end later than this, but the first; --resume goes on (default "+
+			"no bound)")
 	flags.BoolVar(&r.meant, "i-know", false, "break the host although it is in production")
 	r.to.flags(cmd)
 	return cmd
@@ -80,8 +94,13 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 		if all[i], _, err = readExperiment(name); err != nil {
 			return err
 		}
-		if r.report != "" && slices.ContainsFunc(all[:i], func(e experiment.Experiment) bool { return e.Name == all[i].Name }) {
-			return fmt.Errorf("%s: two experiments are named %s, and the folder of --report has one file for each name: name one of them anew", name, all[i].Name)
+		if r.report != "" && slices.ContainsFunc(all[:i], func(e experiment.Experiment) bool {
+			return e.Name == all[i].Name
+		}) {
+			return fmt.Errorf(
+				"%s: two experiments are named %s, and the folder of --report has one file for each name: "+
+					"name one of them anew", name, all[i].Name,
+			)
 		}
 		if r.short {
 			all[i] = all[i].Short()
@@ -94,7 +113,8 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 		if err := os.MkdirAll(r.report, 0o755); err != nil {
 			return &failure{exitFailure, err}
 		}
-		r.to.html, r.to.junit = orIn(r.to.html, r.report, "report.html"), orIn(r.to.junit, r.report, "report.xml")
+		r.to.html, r.to.junit = orIn(r.to.html, r.report, "report.html"), orIn(r.to.junit, r.report,
+			"report.xml")
 	}
 	if err := r.to.check(); err != nil {
 		return err
@@ -129,13 +149,14 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 				return &failure{exitFailure, err}
 			}
 			one, err = r.one(ctx, side, addr, keys, e)
-			if errors.Is(err, chaos.ErrUnable) && len(all) > 1 { // the next may need something else
+			// The next experiment may need something else.
+			if errors.Is(err, chaos.ErrUnable) && len(all) > 1 {
 				unable++
 				fmt.Fprintf(side, "%s: %v\n", e.Name, err)
 				continue
 			}
 			if err != nil && len(list) > 0 {
-				err = errors.Join(err, r.to.write(out, list)) // what was seen before
+				err = errors.Join(err, r.to.write(out, list)) // The records of earlier experiments are written.
 			}
 			if err != nil {
 				return err
@@ -160,19 +181,25 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 	case failed != "":
 		return &failure{exitFailure, fmt.Errorf("%s: something is not as it has to be", failed)}
 	case unable > 0:
-		return &failure{exitFailure, fmt.Errorf("%d of %d experiments cannot be run on this host", unable, len(all))}
+		return &failure{
+			exitFailure, fmt.Errorf("%d of %d experiments cannot be run on this host", unable, len(all)),
+		}
 	case left > 0:
-		return &failure{exitFailure, fmt.Errorf("%d of %d experiments are left: go on with --resume", left, len(all))}
+		return &failure{
+			exitFailure, fmt.Errorf("%d of %d experiments are left: go on with --resume", left, len(all)),
+		}
 	}
 	return nil
 }
 
 // one runs an experiment, judges it and keeps its record.
-func (r *running) one(ctx context.Context, side io.Writer, addr string, keys map[string]string, e experiment.Experiment) (record.Record, error) {
+func (r *running) one(ctx context.Context, side io.Writer, addr string, keys map[string]string,
+	e experiment.Experiment) (record.Record, error) {
 	one, err := chaos.Run(ctx, chaos.Options{
 		Experiment: e, Short: r.short, Kinds: faults.Kinds, Admin: "http://" + addr,
 		Token: func(s admin.Scope) (string, error) { return adminToken(addr, s) },
-		MCP:   r.mcp, Keys: keys, Target: r.target, Bystanders: r.bystanders, Seed: r.seed, Meant: r.meant, Start: starter(r.start),
+		MCP:   r.mcp, Keys: keys, Target: r.target, Bystanders: r.bystanders, Seed: r.seed,
+		Meant: r.meant, Start: starter(r.start),
 		Progress: func(line string) { fmt.Fprintln(side, line) },
 	})
 	if err != nil {
@@ -182,7 +209,8 @@ func (r *running) one(ctx context.Context, side io.Writer, addr string, keys map
 	return one, r.keep(one)
 }
 
-// kept is the record that an earlier run of the same form has written. One that was ended early is no answer.
+// kept returns the record that an earlier run of the same form has written. The record of an
+// aborted run does not count.
 func (r *running) kept(e experiment.Experiment) (one record.Record, ok bool, err error) {
 	if !r.resume {
 		return one, false, nil
@@ -199,12 +227,13 @@ func (r *running) kept(e experiment.Experiment) (one record.Record, ok bool, err
 	return list[0], true, nil
 }
 
-// keep writes a record to the folder of reports, as soon as there is one.
+// keep writes a record to the report folder as soon as the record exists.
 func (r *running) keep(one record.Record) error {
 	if r.report == "" {
 		return nil
 	}
-	err := (&reports{json: filepath.Join(r.report, one.Experiment.Name+".json")}).write(io.Discard, []record.Record{one})
+	err := (&reports{json: filepath.Join(r.report, one.Experiment.Name+".json")}).write(io.Discard,
+		[]record.Record{one})
 	if err != nil {
 		return &failure{exitFailure, err}
 	}
@@ -218,8 +247,10 @@ func orIn(name, dir, file string) string {
 	return filepath.Join(dir, file)
 }
 
-// readKeys reads keys from where they are: on the command line everybody could see them.
-func readKeys(list []string, getenv func(string) (string, bool), read func(string) ([]byte, error)) (map[string]string, error) {
+// readKeys reads keys from files and the environment. On the command line every user of the
+// machine could see them.
+func readKeys(list []string, getenv func(string) (string, bool),
+	read func(string) ([]byte, error)) (map[string]string, error) {
 	keys := map[string]string{}
 	for _, text := range list {
 		tenant, from, ok := strings.Cut(text, "=")
@@ -245,11 +276,12 @@ func readKeys(list []string, getenv func(string) (string, bool), read func(strin
 	return keys, nil
 }
 
-// chaosFailure is why nothing was broken, with its exit code.
+// chaosFailure adds the exit code to the reason for which nothing was broken.
 func chaosFailure(err error) error {
 	code := exitFailure
 	switch {
-	case errors.Is(err, chaos.ErrProduction), chaos.Status(err) == http.StatusUnauthorized, chaos.Status(err) == http.StatusForbidden:
+	case errors.Is(err, chaos.ErrProduction), chaos.Status(err) == http.StatusUnauthorized,
+		chaos.Status(err) == http.StatusForbidden:
 		code = exitPermission
 	case errors.Is(err, chaos.ErrBusy):
 		code = exitBusy
@@ -261,7 +293,8 @@ func chaosFailure(err error) error {
 	return &failure{code, err}
 }
 
-// starter starts a host with a command of the shell, in a session of its own: the host outlives us. What it says goes where our own messages go.
+// starter returns a function that starts a host with a shell command. The host runs in a session
+// of its own and outlives this process. Its standard error is that of this process.
 func starter(command string) func(context.Context) error {
 	if command == "" {
 		return nil
@@ -273,7 +306,7 @@ func starter(command string) func(context.Context) error {
 		if err := cmd.Start(); err != nil {
 			return err
 		}
-		go func() { _ = cmd.Wait() }() // ends with the host, or with us
+		go func() { _ = cmd.Wait() }() // ends with the host or with this process
 		return nil
 	}
 }

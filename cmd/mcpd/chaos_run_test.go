@@ -14,7 +14,7 @@ import (
 	chaos "mcpd/chaos/run"
 )
 
-// Keys come from where not everybody sees them.
+// Keys are read only from places that other users cannot see.
 func TestKeysOfTenantsAreReadFromFilesAndTheEnvironment(t *testing.T) {
 	env := func(name string) (string, bool) { return "secret", name == "ACME" }
 	read := func(name string) ([]byte, error) {
@@ -24,7 +24,8 @@ func TestKeysOfTenantsAreReadFromFilesAndTheEnvironment(t *testing.T) {
 		return []byte("another\n"), nil
 	}
 	keys, err := readKeys([]string{"acme=env:ACME", "globex=@globex.key"}, env, read)
-	if want := (map[string]string{"acme": "secret", "globex": "another"}); err != nil || !maps.Equal(keys, want) {
+	if want := (map[string]string{"acme": "secret", "globex": "another"}); err != nil ||
+		!maps.Equal(keys, want) {
 		t.Errorf("%v, %v", keys, err)
 	}
 	for _, text := range []string{"acme", "acme=secret", "=env:ACME", "acme=env:NONE", "acme=@none"} {
@@ -48,7 +49,7 @@ func TestExitCodesOfRunsThatDidNotBegin(t *testing.T) {
 	}
 }
 
-// What a run is to leave is tried before it, not after an hour.
+// The files of reports are checked for writability before the run.
 func TestFilesOfReportsAreTriedFirst(t *testing.T) {
 	dir := t.TempDir()
 	there, missing := filepath.Join(dir, "there"), filepath.Join(dir, "missing")
@@ -68,11 +69,13 @@ func TestFilesOfReportsAreTriedFirst(t *testing.T) {
 	side := &strings.Builder{}
 	for _, r := range []running{{to: reports{html: nowhere}}, {report: filepath.Join(there, "x")}} {
 		r.admin = "127.0.0.1:1"
-		if err := r.run(t.Context(), side, side, []string{"nothing"}); !errors.As(err, new(*fs.PathError)) {
+		if err := r.run(t.Context(), side, side, []string{"nothing"}); !errors.As(err,
+			new(*fs.PathError)) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	err := benchRun(t.Context(), side, bench.Options{Names: []string{"no such"}, Say: t.Logf}, &benchFiles{json: nowhere})
+	err := benchRun(t.Context(), side, bench.Options{Names: []string{"no such"}, Say: t.Logf},
+		&benchFiles{json: nowhere})
 	if !errors.Is(err, fs.ErrNotExist) || side.Len() > 0 {
 		t.Errorf("%v, %s", err, side)
 	}

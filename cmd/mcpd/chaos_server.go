@@ -17,8 +17,10 @@ func chaosServerCommand() *cobra.Command {
 	var withInput bool
 	cmd := &cobra.Command{
 		Use: "server", Short: "Serve a server that misbehaves when it is told to", Args: cobra.NoArgs,
-		Long: "Serve a server that misbehaves when it is told to. It gives back, sleeps and counts, until a call of its tool misbehave has it do wrong.\n" +
-			"It speaks on standard input and output, or with --http over Streamable HTTP, and says where. The arena of `mcpd serve --chaos` has both.",
+		Long: "Serve a server that misbehaves when it is told to. It gives back, sleeps and counts, " +
+			"until a call of its tool misbehave has it do wrong.\n" +
+			"It speaks on standard input and output, or with --http over Streamable HTTP, and says where. " +
+			"The arena of `mcpd serve --chaos` has both.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			switch {
@@ -36,13 +38,15 @@ func chaosServerCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&state, "state", "", "folder for what outlives the process: what was counted, and what fails at start")
-	flags.StringVar(&addr, "http", "", "serve at this address instead, behind a URL; port 0 is any that is free")
+	flags.StringVar(&state, "state", "",
+		"folder for what outlives the process: what was counted, and what fails at start")
+	flags.StringVar(&addr, "http", "",
+		"serve at this address instead, behind a URL; port 0 is any that is free")
 	flags.BoolVar(&withInput, "with-input", false, "with --http: end when standard input does")
 	return cmd
 }
 
-// serveSite serves a server behind a URL, which it prints.
+// serveSite serves the test server over HTTP and prints its URL.
 func serveSite(ctx context.Context, out io.Writer, addr, state string, withInput bool) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -51,7 +55,7 @@ func serveSite(ctx context.Context, out io.Writer, addr, state string, withInput
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if withInput {
-		go func() { // ends with its input, or with the process
+		go func() { // ends with the input or with the process
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			stop()
 		}()

@@ -15,43 +15,50 @@ import (
 func configCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Check, print or describe the configuration"}
 	cmd.AddCommand(
-		reading("check", "Say what is wrong with a configuration, everything at once", func(out io.Writer, c *config.Config, source string) error {
-			servers := 0
-			for _, t := range c.Tenants {
-				servers += len(t.Servers)
-			}
-			for _, doubt := range c.Warnings {
-				fmt.Fprintf(out, "warning: %s\n", doubt)
-			}
-			for _, i := range c.Imported {
-				fmt.Fprintf(out, "tenant %s: %q is called %s here\n", i.Tenant, i.From, i.Name)
-			}
-			for at, why := range supervisor.Unlimited(c) {
-				fmt.Fprintf(out, "tenant %s: server %s would not be limited by an mcpd started from here: %v\n", at.Tenant, at.Server, why)
-			}
-			tellProcesses(out, c)
-			var bad error
-			for at, why := range supervisor.Untrusted(c) {
-				bad = errors.Join(bad, fmt.Errorf("tenant %s: server %s: %w", at.Tenant, at.Server, why))
-			}
-			doubt, err := supervisor.CheckCertificate(c, time.Now())
-			if doubt != nil {
-				fmt.Fprintf(out, "warning: %v\n", doubt)
-			}
-			bad = errors.Join(bad, err)
-			if bad != nil {
-				return &failure{exitConfig, bad}
-			}
-			_, err = fmt.Fprintf(out, "%s: ok, %s, %s\n", source,
-				count(uint32(len(c.Tenants)), "tenant", "tenants"), count(uint32(servers), "server", "servers"))
-			return err
-		}),
-		reading("print", "Print what applies: defaults filled in, secrets left out", func(out io.Writer, c *config.Config, _ string) error {
-			_, err := out.Write(config.Print(c))
-			return err
-		}),
+		reading("check", "Say what is wrong with a configuration, everything at once",
+			func(out io.Writer, c *config.Config, source string) error {
+				servers := 0
+				for _, t := range c.Tenants {
+					servers += len(t.Servers)
+				}
+				for _, doubt := range c.Warnings {
+					fmt.Fprintf(out, "warning: %s\n", doubt)
+				}
+				for _, i := range c.Imported {
+					fmt.Fprintf(out, "tenant %s: %q is called %s here\n", i.Tenant, i.From, i.Name)
+				}
+				for at, why := range supervisor.Unlimited(c) {
+					fmt.Fprintf(
+						out, "tenant %s: server %s would not be limited by an mcpd started from here: %v\n",
+						at.Tenant, at.Server, why,
+					)
+				}
+				tellProcesses(out, c)
+				var bad error
+				for at, why := range supervisor.Untrusted(c) {
+					bad = errors.Join(bad, fmt.Errorf("tenant %s: server %s: %w", at.Tenant, at.Server, why))
+				}
+				doubt, err := supervisor.CheckCertificate(c, time.Now())
+				if doubt != nil {
+					fmt.Fprintf(out, "warning: %v\n", doubt)
+				}
+				bad = errors.Join(bad, err)
+				if bad != nil {
+					return &failure{exitConfig, bad}
+				}
+				_, err = fmt.Fprintf(out, "%s: ok, %s, %s\n", source,
+					count(uint32(len(c.Tenants)), "tenant", "tenants"),
+					count(uint32(servers), "server", "servers"))
+				return err
+			}),
+		reading("print", "Print what applies: defaults filled in, secrets left out",
+			func(out io.Writer, c *config.Config, _ string) error {
+				_, err := out.Write(config.Print(c))
+				return err
+			}),
 		&cobra.Command{
-			Use: "schema", Short: "Print the JSON Schema of the configuration, for editors", Args: cobra.NoArgs,
+			Use: "schema", Short: "Print the JSON Schema of the configuration, for editors",
+			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				_, err := cmd.OutOrStdout().Write(config.Schema())
 				return err
@@ -61,8 +68,10 @@ func configCommand() *cobra.Command {
 	return cmd
 }
 
-// reading is a command about the configuration of a file, which is named as an argument or, as for the commands that run a host, by a flag.
-func reading(use, short string, tell func(out io.Writer, c *config.Config, source string) error) *cobra.Command {
+// reading returns a command that reads a configuration. The file is named by an argument or, as
+// in the commands that run a host, by a flag.
+func reading(use, short string,
+	tell func(out io.Writer, c *config.Config, source string) error) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use: use + " [FILE]", Short: short, Args: cobra.MaximumNArgs(1),

@@ -15,28 +15,34 @@ import (
 	"mcpd/internal/regular"
 )
 
-// A host that crashed so often within that time is started in safe mode: with its admin listener, and without servers and sessions.
+// A host that has crashed safeCrashes times within safeWithin starts in safe mode: with its admin
+// listener, but without servers and sessions.
 const (
 	safeCrashes = 3
 	safeWithin  = 10 * time.Minute
 )
 
-// maxCrashes bounds the crashes that are remembered.
+// maxCrashes bounds the number of crashes that are remembered.
 const maxCrashes = 20
 
-// crashes remembers in the state directory how the host has crashed. Being killed is no crash: it says nothing about the host, unless it was not
-// even ready, as where the kernel ends it for the memory that it needs to start. Such runs count where there is none between them that was ready.
+// crashes records in the state directory how the host has crashed. A host that was killed while
+// serving has not crashed, because the kill says nothing about the host. A host that was killed
+// before it was ready counts as crashed, for example when the kernel ends it because it needs too
+// much memory to start. Such kills are forgotten once a host becomes ready.
 type crashes struct{ list, output, starting string }
 
 func crashesIn(dir string) crashes {
-	return crashes{filepath.Join(dir, "crashes.log"), filepath.Join(dir, "crash.txt"), filepath.Join(dir, "starting")}
+	return crashes{
+		filepath.Join(dir, "crashes.log"), filepath.Join(dir, "crash.txt"),
+		filepath.Join(dir, "starting"),
+	}
 }
 
-// unready is the reason that is noted of a host that was killed before it was ready.
+// unready is the reason that is noted for a host that was killed before it was ready.
 const unready = "killed before it was ready"
 
-// begin notes how the last host ended, if it crashed, and has the runtime write down how this one does. Why is the reason for safe mode,
-// empty for none.
+// begin notes how the previous host ended, if it crashed, and has the runtime write down a crash
+// of this one. It returns the reason for safe mode, or an empty string.
 func (c crashes) begin(now time.Time) (why string, err error) {
 	last, err := beginning(c.output)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -51,14 +57,16 @@ func (c crashes) begin(now time.Time) (why string, err error) {
 		if err := c.note(now, firstLine(last)); err != nil {
 			return "", err
 		}
-		if err := os.Rename(c.output, c.output+".last"); err != nil { // for whoever wants to know more
+		// The full output is kept for the operator.
+		if err := os.Rename(c.output, c.output+".last"); err != nil {
 			return "", fmt.Errorf("state directory: %w", err)
 		}
 	}
 	if err := c.watch(); err != nil {
 		return "", err
 	}
-	if why = c.safe(now); why != "" { // which serves nobody, and ends as it may
+	// In safe mode the host serves no client, so a kill during its start does not count.
+	if why = c.safe(now); why != "" {
 		c.begun()
 		return why, nil
 	}
@@ -68,7 +76,7 @@ func (c crashes) begin(now time.Time) (why string, err error) {
 	return "", nil
 }
 
-// watch has the runtime write down how this host crashes.
+// watch has the runtime write a crash of this process to the output file.
 func (c crashes) watch() error {
 	f, err := regular.OpenFile(c.output, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -81,19 +89,24 @@ func (c crashes) watch() error {
 	return nil
 }
 
-// begun notes that the host has ended its start, in whatever way but that of being killed.
+// begun notes that the start is over. Only a host that is killed while it starts does not get
+// here.
 func (c crashes) begun() { _ = os.Remove(c.starting) }
 
-// ready notes that the host serves: it can start, whatever ended those before it.
+// ready notes that the host serves. It forgets earlier kills during start, because the host
+// evidently can start.
 func (c crashes) ready() {
 	c.begun()
 	lines := c.lines()
-	if able := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return strings.HasSuffix(line, " "+unready) }); len(able) < len(lines) {
-		_ = c.write(able) // at worst it counts once more
+	if able := slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		return strings.HasSuffix(line, " "+unready)
+	}); len(able) < len(lines) {
+		// If this fails, those kills count once more.
+		_ = c.write(able)
 	}
 }
 
-// safe is why the host is to start in safe mode, empty when it is not to.
+// safe returns the reason to start in safe mode, or an empty string.
 func (c crashes) safe(now time.Time) string {
 	recent, last := 0, ""
 	for _, line := range c.lines() {
@@ -106,10 +119,13 @@ func (c crashes) safe(now time.Time) string {
 	if recent < safeCrashes {
 		return ""
 	}
-	return fmt.Sprintf("it crashed %d times within %s, the last time with: %s; %s has all of it; stop it and start it again to try once more", recent, safeWithin, last, c.list)
+	return fmt.Sprintf(
+		"it crashed %d times within %s, the last time with: %s; %s has all of it; stop it and start it "+
+			"again to try once more", recent, safeWithin, last, c.list,
+	)
 }
 
-// note remembers a crash.
+// note records a crash.
 func (c crashes) note(now time.Time, reason string) error {
 	lines := append(c.lines(), now.UTC().Format(time.RFC3339)+" "+reason)
 	return c.write(lines[max(0, len(lines)-maxCrashes):])
@@ -122,11 +138,12 @@ func (c crashes) write(lines []string) error {
 	return nil
 }
 
-// forget lets the next host start as usual: somebody has stopped this one, and so has seen what there was to see.
+// forget lets the next host start as usual. A user has stopped this host, and so has had the
+// chance to look at it.
 func (c crashes) forget() { _ = os.Remove(c.list) }
 
 func (c crashes) lines() (list []string) {
-	data, _ := beginning(c.list) // what cannot be read is not counted
+	data, _ := beginning(c.list) // An unreadable file counts as empty.
 	for line := range bytes.Lines(data) {
 		if text := strings.TrimSpace(string(line)); text != "" {
 			list = append(list, text)
@@ -135,7 +152,7 @@ func (c crashes) lines() (list []string) {
 	return list
 }
 
-// beginning is how a file begins.
+// beginning reads the first 64 KiB of a file.
 func beginning(path string) ([]byte, error) {
 	f, err := regular.Open(path)
 	if err != nil {
@@ -146,7 +163,7 @@ func beginning(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// firstLine is what a crash begins with, short enough for a message.
+// firstLine returns the first line of a crash, cut for use in a message.
 func firstLine(output []byte) string {
 	line, _, _ := bytes.Cut(output, []byte("\n"))
 	return strings.ToValidUTF8(string(line[:min(len(line), 200)]), "?")

@@ -11,12 +11,15 @@ import (
 	"mcpd/internal/regular"
 )
 
-// Hosts that are killed while they start, one after the other, end in safe mode; one that was ready, or said why it could not start, breaks
-// the row, and being killed later never counts.
+// Hosts that are killed one after the other while they start lead to safe mode. A host that
+// becomes ready, or says why it cannot start, breaks the sequence. A kill after that never
+// counts.
 func TestKilledBeforeItWasReady(t *testing.T) {
 	now := time.Now()
 	for name, tt := range map[string]struct {
-		runs string // k is killed while it starts, r when it is ready, e exits by itself
+		// In runs, k is a host killed while it starts, r one that becomes ready, e one that exits by
+		// itself.
+		runs string
 		safe bool
 	}{
 		"three in a row":        {"kkk", true},
@@ -46,7 +49,7 @@ func TestKilledBeforeItWasReady(t *testing.T) {
 					crashesIn(dir).begun()
 				}
 			}
-			for range 2 { // also when the one in safe mode was killed
+			for range 2 { // also when the host in safe mode was killed
 				if why := begin(); strings.Contains(why, unready) != tt.safe {
 					t.Errorf("safe mode: %q", why)
 				}
@@ -62,7 +65,8 @@ func TestKilledBeforeItWasReady(t *testing.T) {
 	}
 }
 
-// A pipe in the state directory, where a host notes how it ended, is refused, and not waited for.
+// A pipe in the state directory, in place of a file of crashes, is refused. The host does not
+// wait for it.
 func TestCrashFilesThatArePipesAreRefused(t *testing.T) {
 	for _, name := range []string{"crash.txt", "crashes.log", "starting"} {
 		dir := t.TempDir()

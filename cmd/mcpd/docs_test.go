@@ -17,17 +17,23 @@ import (
 	"mcpd/supervisor"
 )
 
-// pages are the documents whose examples are tried: those that people write, and the one about configuration.
+// pages are the documents whose examples are tested: the hand-written ones and the one about
+// configuration.
 var pages = []string{
-	"README.md", "actors/README.md", "docs/ARCHITECTURE.md", "docs/requirements.md", "docs/negotiation.md", "docs/chaos-report.md", "docs/config.gen.md", "docs/tree.gen.md",
-	"docs/exit-codes.gen.md", "docs/versions.gen.md", "docs/lifecycle.gen.md", "docs/upstream-states.gen.md", "docs/telemetry.gen.md", "docs/limits.gen.md", "docs/otp-parity.gen.md",
+	"README.md", "actors/README.md", "docs/ARCHITECTURE.md", "docs/operations.md",
+	"docs/requirements.md", "docs/negotiation.md", "docs/chaos-report.md",
+	"docs/config.gen.md", "docs/tree.gen.md",
+	"docs/exit-codes.gen.md", "docs/versions.gen.md", "docs/lifecycle.gen.md",
+	"docs/upstream-states.gen.md", "docs/telemetry.gen.md", "docs/limits.gen.md",
+	"docs/otp-parity.gen.md",
 	experiments,
 }
 
-// experiments is the page whose YAML is experiments; that of all others is configurations.
+// experiments is the page whose YAML blocks are experiments. The YAML blocks of all other pages
+// are configurations.
 const experiments = "docs/chaos.gen.md"
 
-// docsRoot is the project's root, from this folder.
+// docsRoot is the project's root, relative to this folder.
 const docsRoot = "../.."
 
 func page(t *testing.T, name string) string {
@@ -61,7 +67,7 @@ func blocks(t *testing.T, kind string) []block {
 	return list
 }
 
-// The README names every revision that there is.
+// The README names every revision that mcpd speaks.
 func TestReadmeNamesEveryRevision(t *testing.T) {
 	for _, v := range protocol.Versions() {
 		if !regexp.MustCompile(`mcpd speaks [^.]*` + v.String()).MatchString(page(t, "README.md")) {
@@ -72,12 +78,19 @@ func TestReadmeNamesEveryRevision(t *testing.T) {
 
 // Every configuration in the documents can be loaded as it is.
 func TestConfigurationsInDocumentsLoad(t *testing.T) {
-	env := map[string]string{"SEARCH_TOKEN": "x", "MCPD_ARENA_PROGRAM": "mcpd", "MCPD_ARENA_STATE": "/var/lib/mcpd/arena", "MCPD_ARENA_URL": "http://127.0.0.1:7422/mcp"}
+	env := map[string]string{
+		"SEARCH_TOKEN": "x", "MCPD_ARENA_PROGRAM": "mcpd", "MCPD_ARENA_STATE": "/var/lib/mcpd/arena",
+		"MCPD_ARENA_URL": "http://127.0.0.1:7422/mcp",
+	}
 	for _, b := range blocks(t, "yaml") {
 		if b.page == experiments {
 			continue
 		}
-		o := config.Options{File: b.page, Builtins: supervisor.Builtins, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
+		o := config.Options{File: b.page, Builtins: supervisor.Builtins,
+			Env: func(name string) (string, bool) {
+				v, ok := env[name]
+				return v, ok
+			}}
 		text := withKeys(b.text)
 		if _, err := config.Load([]byte(b.text), o); text != b.text && err == nil {
 			t.Errorf("%s: the place of a key can be used as it is", b.page)
@@ -93,7 +106,7 @@ func TestConfigurationsInDocumentsLoad(t *testing.T) {
 	}
 }
 
-// withKeys is a configuration with a key of its own wherever one is left out.
+// withKeys replaces each key that is left out of a configuration by a new one.
 func withKeys(text string) string {
 	for strings.Contains(text, `sha256: "…"`) {
 		_, hash := auth.NewKey()
@@ -119,7 +132,8 @@ func TestExperimentsInDocumentsLoad(t *testing.T) {
 	}
 }
 
-// What is to be pasted into a client's configuration is JSON, and mcpd itself understands it: the form is that of mcpServers.
+// The JSON blocks for client configurations are valid JSON. mcpd can load them too, because it
+// understands mcpServers.
 func TestClientConfigurationsInDocuments(t *testing.T) {
 	for _, b := range blocks(t, "json") {
 		if !jsontext.Value(b.text).IsValid() {
@@ -150,7 +164,7 @@ func TestCommandsInDocumentsExist(t *testing.T) {
 				err = cmd.ParseFlags(rest)
 			}
 			if err == nil && !cmd.HasParent() {
-				continue // mcpd --help and the like
+				continue // mcpd --help, for example
 			}
 			if err != nil || !cmd.Runnable() && !cmd.HasSubCommands() {
 				t.Errorf("%s: mcpd%s: %v", name, m[1], err)
@@ -175,22 +189,26 @@ func TestLinksInDocuments(t *testing.T) {
 	}
 }
 
-// path is a file or folder of the project in running text, as `supervisor/tree.go`.
-var path = regexp.MustCompile("`((?:actors|bench|chaos|cmd|docs|gateway|internal|proto|protocol|supervisor|telemetry|transport)(?:/[\\w.\\-]+)+)/?`")
+// path matches a file or folder of the project in running text, such as `supervisor/tree.go`.
+var path = regexp.MustCompile(
+	"`((?:actors|bench|chaos|cmd|docs|gateway|internal|proto|protocol|supervisor|telemetry|transport)(?:/[\\w.\\-]+)+)/?`",
+)
 
-// Every file and folder that the hand-written documents name is there.
+// Every file and folder that a hand-written document names exists.
 func TestFilesInDocumentsExist(t *testing.T) {
-	for _, name := range pages[:6] {
+	for _, name := range pages[:7] {
 		for _, m := range path.FindAllStringSubmatch(page(t, name), -1) {
 			file := filepath.Join(docsRoot, m[1])
-			if _, err := os.Stat(file); err != nil && !shownBy.MatchString(m[0]) && !strings.Contains(page(t, "docs/tree.gen.md"), "| `"+m[1]+"` |") {
+			if _, err := os.Stat(file); err != nil && !shownBy.MatchString(m[0]) &&
+				!strings.Contains(page(t, "docs/tree.gen.md"), "| `"+m[1]+"` |") {
 				t.Errorf("%s names %s, which is neither a file nor a row of the tree", name, m[1])
 			}
 		}
 	}
 }
 
-// The two trees that people read first name the rows that there are, in their order.
+// The trees at the beginning of the README and the architecture show the real rows in their
+// order.
 func TestReadmeShowsTheTree(t *testing.T) {
 	rows := regexp.MustCompile(`(?m)^[│├└─ ]*[├└]─ (\w+)`)
 	var want []string

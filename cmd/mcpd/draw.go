@@ -9,7 +9,8 @@ import (
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 )
 
-// draw writes a row and what is below it. What is as it should be is said briefly; restarts and anything that is not running stand out.
+// draw writes a row and the rows below it. A healthy row is short. Restarts and rows that are not
+// running stand out.
 func draw(w io.Writer, n *mcpdv1.Node, lead, below string, now time.Time) {
 	fmt.Fprintf(w, "%s%s%s\n", lead, n.GetId(), describe(n, now))
 	kids := n.GetChildren()
@@ -25,7 +26,7 @@ func draw(w io.Writer, n *mcpdv1.Node, lead, below string, now time.Time) {
 	}
 }
 
-// describe is what is said of a row behind its id.
+// describe returns the text behind the ID of a row.
 func describe(n *mcpdv1.Node, now time.Time) string {
 	var words []string
 	if n.GetType() == "supervisor" {
@@ -53,7 +54,8 @@ func describe(n *mcpdv1.Node, now time.Time) string {
 		words = append(words, strings.ToUpper(n.GetStatus()))
 	}
 	if n.GetRestarts() > 0 {
-		words = append(words, count(n.GetRestarts(), "restart", "restarts"), fmt.Sprintf("incarnation %d", n.GetIncarnation()))
+		words = append(words, count(n.GetRestarts(), "restart", "restarts"),
+			fmt.Sprintf("incarnation %d", n.GetIncarnation()))
 	}
 	if n.GetMailbox() > 0 {
 		words = append(words, fmt.Sprintf("mailbox %d", n.GetMailbox()))
@@ -71,7 +73,7 @@ func describe(n *mcpdv1.Node, now time.Time) string {
 	return "  " + strings.Join(words, " · ")
 }
 
-// hungHere is how many hung instances are not among those of the rows below.
+// hungHere returns how many hung instances belong to n and to none of the rows below it.
 func hungHere(n *mcpdv1.Node) uint32 {
 	hung := n.GetHung()
 	for _, child := range n.GetChildren() {
@@ -80,7 +82,7 @@ func hungHere(n *mcpdv1.Node) uint32 {
 	return hung
 }
 
-// troubled is what is said of a server that is not as it should be.
+// troubled returns the text about a server that has a problem.
 func troubled(n *mcpdv1.Node, now time.Time) (words []string) {
 	if n.Retry != nil && n.GetRetry().AsTime().After(now) {
 		words = append(words, "not before "+n.GetRetry().AsTime().Sub(now).Round(time.Second).String())
@@ -109,7 +111,7 @@ func troubled(n *mcpdv1.Node, now time.Time) (words []string) {
 	return words
 }
 
-// count is a number of things.
+// count returns a number with its noun.
 func count(n uint32, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -7,7 +7,7 @@ import (
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 )
 
-// A row that is at one message for too long stands out, although it runs.
+// A row that has handled one message for too long is marked, although it is running.
 func TestTreeMarksWhatIsStuck(t *testing.T) {
 	stuck := true
 	for want, n := range map[string]*mcpdv1.Node{

@@ -15,7 +15,7 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Exit codes, after sysexits where it has one.
+// Exit codes, with the values of sysexits where it has one.
 const (
 	exitOK          = 0
 	exitFailure     = 1
@@ -27,26 +27,29 @@ const (
 	exitInterrupted = 130
 )
 
-// exitCodes says what each code means: in brief for the help and README.md, in full for
-// docs/exit-codes.gen.md, which has what ends with each of them as well.
+// exitCodes describes each code: in brief for the help and README.md, in full for
+// docs/exit-codes.gen.md, which also lists the situations that end with each code.
 var exitCodes = []struct {
 	code        int
 	brief, full string
 }{
 	{exitOK, "done", "The command did what it was asked to do."},
-	{exitFailure, "failed", "The host or the server answered, and the answer is a failure; or there was none in time, " +
+	{exitFailure, "failed", "The host or the server answered, and the answer is a failure; or there " +
+		"was none in time, " +
 		"and the request may have been executed; or the output could not be written."},
 	{exitUsage, "wrong usage", "The command line or a variable cannot be used. Nothing was sent."},
-	{exitUnavailable, "not available", "No host answers, or it has no such server or tenant, or does not serve it now. " +
-		"Nothing was executed."},
+	{exitUnavailable, "not available",
+		"No host answers, or it has no such server or tenant, or does not serve it now. " +
+			"Nothing was executed."},
 	{exitBusy, "another run breaks the host", "Another `mcpd chaos run` breaks the host."},
-	{exitPermission, "the host refuses", "The key or the token is missing, is wrong or does not allow this; " +
-		"or the host does not allow this to anybody."},
+	{exitPermission, "the host refuses",
+		"The key or the token is missing, is wrong or does not allow this; " +
+			"or the host does not allow this to anybody."},
 	{exitConfig, "wrong configuration", "The configuration has mistakes. Nothing has changed."},
 	{exitInterrupted, "interrupted", "A signal ended the command before it was done."},
 }
 
-// exitLine is all codes in one line.
+// exitLine returns all codes in one line.
 func exitLine() string {
 	var each []string
 	for _, e := range exitCodes {
@@ -64,8 +67,8 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// unreachable says why there is no conversation with an endpoint: in the host's own words, if it
-// had any.
+// unreachable explains why an endpoint could not be used, with the host's own text if there is
+// any.
 func unreachable(endpoint string, err error) *failure {
 	var known *failure
 	var status *streamable.StatusError
@@ -83,7 +86,7 @@ func unreachable(endpoint string, err error) *failure {
 	return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, err)}
 }
 
-// unanswered says why a call has no result. Timeout is how long it was waited for.
+// unanswered explains why a call has no result. The call was waited for as long as timeout.
 func unanswered(endpoint string, timeout time.Duration, err error) *failure {
 	var status *streamable.StatusError
 	var answer *jsonrpc.Error
@@ -93,24 +96,32 @@ func unanswered(endpoint string, timeout time.Duration, err error) *failure {
 	case errors.As(err, &status):
 		return refused(endpoint, status)
 	case errors.Is(err, context.DeadlineExceeded):
-		return &failure{exitFailure, fmt.Errorf("no answer within %s, the request may have been executed: %w", timeout, err)}
+		return &failure{
+			exitFailure,
+			fmt.Errorf("no answer within %s, the request may have been executed: %w", timeout, err),
+		}
 	case transport.Unreached(err), errors.Is(err, streamable.ErrSessionLost):
-		return &failure{exitUnavailable, fmt.Errorf("%s went away before it received the request: %w", endpoint, err)}
+		return &failure{
+			exitUnavailable, fmt.Errorf("%s went away before it received the request: %w", endpoint, err),
+		}
 	}
-	return &failure{exitFailure, fmt.Errorf("%s went away, the request may have been executed: %w", endpoint, err)}
+	return &failure{
+		exitFailure, fmt.Errorf("%s went away, the request may have been executed: %w", endpoint, err),
+	}
 }
 
-// answerCode is the exit code of an error that a host or a server answered. One that says that
-// nothing was executed is about the server, and no failure of the request.
+// answerCode returns the exit code for an error that a host or a server answered. If the error
+// says that nothing was executed, the code blames the server, not the request.
 func answerCode(answer *jsonrpc.Error) int {
-	retryable, executed := splice.Kind(answer.Data, "retryable"), splice.Kind(answer.Data, "maybeExecuted")
+	retryable, executed := splice.Kind(answer.Data, "retryable"), splice.Kind(answer.Data,
+		"maybeExecuted")
 	if executed == 'f' || executed == 0 && retryable == 't' {
 		return exitUnavailable
 	}
 	return exitFailure
 }
 
-// refused says what a host answered instead of an MCP message.
+// refused describes what a host answered instead of an MCP message.
 func refused(endpoint string, status *streamable.StatusError) *failure {
 	answer := said(status)
 	text := telemetry.Clean(status.Body, 200)
@@ -126,15 +137,18 @@ func refused(endpoint string, status *streamable.StatusError) *failure {
 	text = fmt.Sprintf("%d %s: %s", status.Status, http.StatusText(status.Status), text)
 	switch {
 	case status.Status == http.StatusUnauthorized, status.Status == http.StatusForbidden:
-		return &failure{exitPermission, fmt.Errorf("%s refuses the key in $MCPD_KEY, or there is none: %s", endpoint, text)}
+		return &failure{
+			exitPermission,
+			fmt.Errorf("%s refuses the key in $MCPD_KEY, or there is none: %s", endpoint, text),
+		}
 	case answer == nil, status.Nowhere(), status.Later():
 		return &failure{exitUnavailable, fmt.Errorf("%s: %s", endpoint, text)}
 	}
 	return &failure{answerCode(answer), fmt.Errorf("%s: %s", endpoint, text)}
 }
 
-// said is the JSON-RPC error with which a host refuses a request; nil if it is none, as that of a
-// proxy.
+// said returns the JSON-RPC error with which a host refuses a request. It is nil for other
+// bodies, such as those of a proxy.
 func said(status *streamable.StatusError) *jsonrpc.Error {
 	m, err := jsonrpc.Decode([]byte(status.Body), jsonrpc.Limits{})
 	if err != nil {
@@ -143,8 +157,8 @@ func said(status *streamable.StatusError) *jsonrpc.Error {
 	return m.Error
 }
 
-// explained adds to an error what its data tells of a server that is gone, for whoever looks into
-// it.
+// explained adds the standard error and the incident of a dead server from the error's data to
+// the error.
 func explained(answer *jsonrpc.Error) error {
 	err := error(answer)
 	for _, name := range []string{"stderr", "incident"} {

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// ending is one way in which a command ends: a line of a script that begins with "#|" and the
-// command after it.
+// ending is one way in which a command ends. Scripts declare it by a line that begins with "#|",
+// followed by the command.
 type ending struct {
 	script, command, what string
 	code                  int
 }
 
-// endings reads those that the scripts of testdata show.
+// endings reads the endings that the scripts of testdata declare.
 func endings(t *testing.T) (list []ending) {
 	t.Helper()
 	scripts, err := filepath.Glob("testdata/*.txt")
@@ -40,7 +40,8 @@ func endings(t *testing.T) (list []ending) {
 					t.Fatalf("%s: %q is not «#| commands | what happens»", name, line)
 				}
 				open = append(open, ending{
-					script: filepath.Base(name), command: strings.TrimSpace(command), what: strings.TrimSpace(what),
+					script: filepath.Base(name), command: strings.TrimSpace(command),
+					what: strings.TrimSpace(what),
 				})
 			case len(open) > 0 && len(words) > 2 && (words[0] == "code" || words[0] == "end"):
 				at := map[string]int{"code": 1, "end": 2}[words[0]]
@@ -60,7 +61,8 @@ func endings(t *testing.T) (list []ending) {
 	return list
 }
 
-// exitPage is docs/exit-codes.gen.md: what each code means, and the endings that the scripts show.
+// exitPage renders docs/exit-codes.gen.md: the meaning of each code, and the endings that the
+// scripts declare.
 func exitPage(list []ending) string {
 	var page strings.Builder
 	page.WriteString(`<!-- Generated from cmd/mcpd: go test ./cmd/mcpd -run ExitCodes -update. Do not edit. -->
@@ -131,7 +133,7 @@ func TestExitCodesAreDocumented(t *testing.T) {
 
 var codeLine = regexp.MustCompile(`(?m)^code (\d+) (?:mcpd|sh) `)
 
-// No script expects a code that has no meaning.
+// No script expects an unknown code.
 func TestScriptsExpectKnownExitCodes(t *testing.T) {
 	known := map[string]bool{}
 	for _, e := range exitCodes {

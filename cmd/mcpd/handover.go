@@ -15,9 +15,10 @@ import (
 	"mcpd/supervisor"
 )
 
-// The variables by which a process learns of listening sockets that it is given. Service managers
-// use the first two (sd_listen_fds(3)): as many descriptors from 3 on. The third is mcpd's own for
-// the process that takes its place, and lists them: those below are in use.
+// These environment variables tell a process which listening sockets it receives. Service
+// managers set the first two (sd_listen_fds(3)): a count of descriptors from 3 on. mcpd sets the
+// third for the process that replaces it. It lists the descriptors, because those from 3 on are
+// in use.
 const (
 	listenPID  = "LISTEN_PID"
 	listenFDs  = "LISTEN_FDS"
@@ -25,10 +26,11 @@ const (
 	firstFD    = 3
 )
 
-// maxSockets bounds the sockets that are taken.
+// maxSockets bounds the number of sockets that are accepted.
 const maxSockets = 64
 
-// givenSockets takes the sockets that this process is given. Its children are not told of them.
+// givenSockets returns the sockets that this process receives. It unsets the variables, so that
+// child processes do not see them.
 func givenSockets() (supervisor.Sockets, error) {
 	defer func() {
 		for _, name := range []string{listenPID, listenFDs, "LISTEN_FDNAMES", listenList} {
@@ -47,25 +49,29 @@ func givenSockets() (supervisor.Sockets, error) {
 	return given, nil
 }
 
-// listed are the descriptors that the environment tells of, and whether a service manager has them.
+// listed returns the descriptors that the environment names, and whether a service manager holds
+// them too.
 func listed(getenv func(string) (string, bool), pid int) (fds []int, activated bool, err error) {
 	if list, ok := getenv(listenList); ok {
 		for field := range strings.SplitSeq(list, ",") {
 			fd, err := strconv.Atoi(field)
 			if err != nil || fd < firstFD || len(fds) == maxSockets {
-				return nil, false, fmt.Errorf("$%s is %q: only mcpd sets it, take it out of the environment", listenList, list)
+				return nil, false, fmt.Errorf("$%s is %q: only mcpd sets it, take it out of the environment",
+					listenList, list)
 			}
 			fds = append(fds, fd)
 		}
 		return fds, false, nil
 	}
 	if of, _ := getenv(listenPID); of != strconv.Itoa(pid) {
-		return nil, false, nil // they are for another process
+		// The sockets are meant for another process.
+		return nil, false, nil
 	}
 	text, _ := getenv(listenFDs)
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxSockets {
-		return nil, false, fmt.Errorf("$%s is %q, want a number from 1 to %d", listenFDs, text, maxSockets)
+		return nil, false, fmt.Errorf("$%s is %q, want a number from 1 to %d", listenFDs,
+			text, maxSockets)
 	}
 	for fd := range n {
 		fds = append(fds, firstFD+fd)
@@ -73,15 +79,16 @@ func listed(getenv func(string) (string, bool), pid int) (fds []int, activated b
 	return fds, true, nil
 }
 
-// startAgain replaces this process by another of the program that is there now, with the sockets.
-// The process keeps its id, and the state directory has been let go of: no two hosts ever have it.
-// It returns only if that fails.
+// startAgain replaces this process by the program that is now installed, and passes on the
+// sockets. The process keeps its id. The state directory has been released before, so two hosts
+// never hold it at once. startAgain returns only if it fails.
 func startAgain(ctx context.Context, s supervisor.Sockets, heard *hearing) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	if err := checkProgram(ctx, (*exec.Cmd).Run, program); err != nil { // once more: a drain takes time
+	// The program is checked once more, because the drain took time.
+	if err := checkProgram(ctx, (*exec.Cmd).Run, program); err != nil {
 		return err
 	}
 	list := make([]string, len(s.Files))
@@ -94,28 +101,32 @@ func startAgain(ctx context.Context, s supervisor.Sockets, heard *hearing) error
 	switch {
 	case s.Activated:
 		env = append(env, listenPID+"="+strconv.Itoa(os.Getpid()), listenFDs+"="+strconv.Itoa(len(list)))
-	case len(list) > 0: // there is none to hand over if the listener was down
+	// There is no socket to hand over if the listener was down.
+	case len(list) > 0:
 		env = append(env, listenList+"="+strings.Join(list, ","))
 	}
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
-		// Exec has put back the limit that this process was started with.
+		// Exec restores the limit that this process was started with.
 		defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files) }()
 	}
-	if ctx.Err() != nil || heard.gone() { // it was told to stop meanwhile
+	// This process was told to stop in the meantime.
+	if ctx.Err() != nil || heard.gone() {
 		return context.Canceled
 	}
 	heard.ignore()
 	err = fmt.Errorf("start %s again: %w", program, syscall.Exec(program, os.Args, env))
 	heard.listen()
-	for _, f := range s.Files { // this process goes on with them, and its children have none
+	// This process continues with the sockets. Its children must not receive them.
+	for _, f := range s.Files {
 		_, failed := inherited(f, unix.FD_CLOEXEC)
 		err = errors.Join(err, failed)
 	}
 	return err
 }
 
-// inherited says by flags whether the next program finds a file, and returns its number.
+// inherited sets the descriptor flags of f, which decide whether the next program receives it. It
+// returns the number of the descriptor.
 func inherited(f *os.File, flags int) (number string, err error) {
 	raw, err := f.SyscallConn()
 	if err != nil {

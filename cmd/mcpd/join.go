@@ -19,7 +19,8 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// lookTime is how long a host on the default address is looked for: on loopback one answers at once.
+// lookTime bounds the search for a host on the default address. On loopback a host answers at
+// once.
 const lookTime = 200 * time.Millisecond
 
 // hostThere reports whether something listens at the host of a URL.
@@ -33,7 +34,7 @@ func hostThere(ctx context.Context, url string) bool {
 	return true
 }
 
-// exists reports whether the configuration has what a route names.
+// exists reports whether the configuration has the tenant and the server that a route names.
 func exists(tenants []config.Tenant, at tenant.Route) bool {
 	for _, t := range tenants {
 		if t.Name != at.Tenant {
@@ -45,9 +46,10 @@ func exists(tenants []config.Tenant, at tenant.Route) bool {
 	return false
 }
 
-// join carries the client's messages to a host that runs elsewhere, and back, until the client
-// leaves. The host may go and come back meanwhile.
-func join(ctx context.Context, in io.Reader, out, log io.Writer, host string, at tenant.Route) error {
+// join carries messages between the client and a host that runs elsewhere, until the client
+// leaves. The host may stop and come back in the meantime.
+func join(ctx context.Context, in io.Reader, out, log io.Writer, host string,
+	at tenant.Route) error {
 	u, err := url.Parse(host)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("--url %q is no URL", host)
@@ -69,13 +71,16 @@ func join(ctx context.Context, in io.Reader, out, log io.Writer, host string, at
 	return there.trouble()
 }
 
-// remote serves a client from a host elsewhere, by a bridge for its session and one for its requests
-// that stand alone.
+// remote serves a client from a host elsewhere, with one bridge for its session and one for its
+// stateless requests.
 type remote struct {
 	endpoint string
-	log      io.Writer // never waits: bridges write to it with their mutex held
-	session  *bridge   // the last that was opened; nil before
-	alone    *bridge   // nil before the first such request
+	// Writes never block: bridges write to it with their mutex held.
+	log io.Writer
+	// session is the session that was opened last; nil before the first.
+	session *bridge
+	// alone is nil before the first stateless request.
+	alone *bridge
 }
 
 func (r *remote) Open(
@@ -89,7 +94,7 @@ func (r *remote) Open(
 	return b, b.Deliver(ctx, first, out)
 }
 
-// Call sends a request that stands alone.
+// Call sends a stateless request.
 func (r *remote) Call(
 	ctx context.Context, m jsonrpc.Message, out transport.Sink,
 ) (stdio.Peer, error) {
@@ -106,7 +111,8 @@ func (r *remote) Call(
 	return r.alone, r.alone.Deliver(ctx, m, out)
 }
 
-// Gone has what waits for a host that is away fail at once: the client waits for nothing else.
+// Gone makes requests that wait for an unreachable host fail at once, because the client will
+// send nothing more.
 func (r *remote) Gone() {
 	for _, b := range []*bridge{r.session, r.alone} {
 		if b != nil {
@@ -115,7 +121,8 @@ func (r *remote) Gone() {
 	}
 }
 
-// close leaves the host. Whatever is said about that, the client has gone.
+// close ends the connections of stateless requests. Errors are ignored, because the client has
+// gone.
 func (r *remote) close(ctx context.Context) {
 	if r.alone == nil {
 		return
@@ -125,7 +132,7 @@ func (r *remote) close(ctx context.Context) {
 	_ = r.alone.Close(closing)
 }
 
-// trouble is why the client has never been served; nil if it has.
+// trouble returns the reason why the client was never served, or nil if it was.
 func (r *remote) trouble() (err error) {
 	for _, b := range []*bridge{r.session, r.alone} {
 		if b == nil {
@@ -140,5 +147,5 @@ func (r *remote) trouble() (err error) {
 	return err
 }
 
-// leaveTime bounds the end of what is still on its way to a host when the client has gone.
+// leaveTime bounds how long messages may still travel to a host after the client has gone.
 const leaveTime = 2 * time.Second

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// logQueue is a writer that never waits. One goroutine writes to the writer behind it. Lines that
-// arrive while the queue is full are dropped: a client need not read standard error.
+// logQueue is a writer that never blocks. One goroutine writes to the underlying writer. Lines
+// that arrive while the queue is full are dropped, because a client need not read standard error.
 type logQueue struct {
 	lines   chan []byte
 	stop    chan struct{}
@@ -14,7 +14,7 @@ type logQueue struct {
 }
 
 const (
-	// maxLogLines bounds the lines that wait. Each has at most maxSaid bytes and a prefix.
+	// maxLogLines bounds the queued lines. Each has at most maxSaid bytes and a prefix.
 	maxLogLines = 64
 	// logTime is how long close waits for the last lines.
 	logTime = 200 * time.Millisecond
@@ -24,7 +24,7 @@ func newLogQueue(to io.Writer) *logQueue {
 	q := &logQueue{
 		lines: make(chan []byte, maxLogLines), stop: make(chan struct{}), written: make(chan struct{}),
 	}
-	go q.write(to) // owner: close, which leaves it behind when a Write does not return
+	go q.write(to) // owner: close, which abandons it when a Write does not return
 	return q
 }
 
@@ -42,7 +42,8 @@ func (q *logQueue) write(to io.Writer) {
 	for {
 		select {
 		case line := <-q.lines:
-			_, _ = to.Write(line) // nobody can be told
+			// There is nowhere to report an error.
+			_, _ = to.Write(line)
 		case <-q.stop:
 			for len(q.lines) > 0 {
 				_, _ = to.Write(<-q.lines)
@@ -52,7 +53,7 @@ func (q *logQueue) write(to io.Writer) {
 	}
 }
 
-// close writes what waits, for at most logTime. It is called once.
+// close writes the queued lines, for at most logTime. It is called once.
 func (q *logQueue) close() {
 	close(q.stop)
 	late := time.NewTimer(logTime)

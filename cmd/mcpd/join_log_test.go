@@ -9,9 +9,9 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// A client that does not read standard error gets its outcomes all the same.
+// A client that does not read standard error still receives its outcomes.
 func TestJoinDoesNotWaitForItsLog(t *testing.T) {
-	unread, log := io.Pipe() // each Write waits for a Read
+	unread, log := io.Pipe() // Each Write blocks until a Read.
 	defer unread.Close()
 	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}` + "\n")
 	var out strings.Builder
@@ -29,7 +29,7 @@ func TestJoinDoesNotWaitForItsLog(t *testing.T) {
 	}
 }
 
-// The last lines are written when the client has gone; those that do not fit are dropped.
+// The last lines are written after the client has gone. Lines that do not fit are dropped.
 func TestJoinLogIsBounded(t *testing.T) {
 	var text strings.Builder
 	release := make(chan struct{})

@@ -19,8 +19,8 @@ import (
 	"mcpd/supervisor"
 )
 
-// A host that loses its sessions is given another one, and the client does not notice. A host that
-// goes is waited for.
+// When a host loses its sessions, the bridge opens a new session and the client does not notice.
+// When a host stops, the bridge waits for it.
 func TestJoinOutlivesItsHost(t *testing.T) {
 	h := &forgetful{session: 1}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -88,7 +88,7 @@ func TestJoinOutlivesItsHost(t *testing.T) {
 	}
 }
 
-// forgetful is a host that forgets its session when it is told so.
+// forgetful is a host that forgets its session on command.
 type forgetful struct {
 	mu      sync.Mutex
 	session int
@@ -129,14 +129,16 @@ func (h *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The commands look for a host where one without a configuration listens.
+// The commands expect the host at the addresses where a host without configuration listens.
 func TestCommandsLookWhereADefaultHostListens(t *testing.T) {
 	c, err := config.Default(config.Options{Builtins: supervisor.Builtins})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(c.Listen, []string{strings.TrimPrefix(defaultURL, "http://")}) || c.Admin.Listen != defaultAdmin {
-		t.Errorf("it listens on %s and %s, they look at %s and %s", c.Listen, c.Admin.Listen, defaultURL, defaultAdmin)
+	if !slices.Equal(c.Listen, []string{strings.TrimPrefix(defaultURL, "http://")}) ||
+		c.Admin.Listen != defaultAdmin {
+		t.Errorf("it listens on %s and %s, they look at %s and %s", c.Listen, c.Admin.Listen, defaultURL,
+			defaultAdmin)
 	}
 	host := httptest.NewServer(nil)
 	there := hostThere(t.Context(), host.URL)

@@ -10,7 +10,7 @@ import (
 	"mcpd/gateway/config"
 )
 
-// machine looks up what a configuration names, on this one.
+// machine looks up programs, directories and addresses of a configuration on this machine.
 var machine = config.Machine{
 	Program: func(name string) error {
 		_, err := exec.LookPath(name)
@@ -24,7 +24,8 @@ var machine = config.Machine{
 		return cause(err)
 	},
 	Addresses: func() (all []netip.Addr) {
-		found, _ := net.InterfaceAddrs() // none is known where they cannot be listed
+		// Where they cannot be listed, no address is known.
+		found, _ := net.InterfaceAddrs()
 		for _, a := range found {
 			if n, ok := a.(*net.IPNet); ok {
 				if ip, ok := netip.AddrFromSlice(n.IP); ok {
@@ -36,7 +37,8 @@ var machine = config.Machine{
 	},
 }
 
-// cause is an error without the path in front of it, which may have values of variables in it.
+// cause returns the innermost error. The errors around it contain a path, which may contain
+// values of variables.
 func cause(err error) error {
 	for next := err; next != nil; next = errors.Unwrap(err) {
 		err = next

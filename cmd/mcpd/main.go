@@ -1,4 +1,4 @@
-// Command mcpd runs MCP servers for many clients: see the README.
+// Command mcpd runs MCP servers for many clients. See the README.
 package main
 
 import (
@@ -15,20 +15,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// lastMoment is what a host that is told twice to stop has to tell so those whose requests are in flight: they are on this machine or near it.
+// lastMoment is the time that a host has after a second signal to stop, to fail the in-flight
+// requests. It is short because clients are on this machine or near it.
 const lastMoment = 100 * time.Millisecond
 
 func main() {
 	ctx, stop := context.WithCancel(context.Background())
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGINT, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+	if !signal.Ignored(syscall.SIGHUP) { // not under nohup
 		signal.Notify(told, syscall.SIGHUP)
 	}
 	go func() { // ends with the process
 		<-told
 		stop()
-		<-told // whoever says so twice does not want to wait; the children end with the process
+		// A second signal means that the user does not want to wait. Child processes end with this
+		// process.
+		<-told
 		fmt.Fprintln(os.Stderr, "mcpd: told twice to stop: what was under way is lost")
 		time.Sleep(lastMoment)
 		os.Exit(exitInterrupted)
@@ -36,7 +39,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:]))
 }
 
-// run is the program without its process.
+// run runs the program with the given arguments and returns its exit code.
 func run(ctx context.Context, args []string) int {
 	cmd := root()
 	cmd.SetArgs(args)
@@ -64,13 +67,15 @@ func run(ctx context.Context, args []string) int {
 	return exitUsage
 }
 
-// misspelt says that a group has no such command: cobra would show the group's help as if that were what was asked for.
+// misspelt returns an error if a command group has no such subcommand. Cobra itself would print
+// the group's help, as if the user had asked for it.
 func misspelt(root *cobra.Command, args []string) error {
 	group, rest, err := root.Find(args)
-	if err != nil || !group.HasParent() || group.Runnable() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || rest[0] == "help" {
-		return nil // cobra knows
+	if err != nil || !group.HasParent() || group.Runnable() || len(rest) == 0 ||
+		strings.HasPrefix(rest[0], "-") || rest[0] == "help" {
+		return nil // Cobra reports the mistake.
 	}
-	group.SuggestionsMinimumDistance = 2 // cobra's own for commands of the root
+	group.SuggestionsMinimumDistance = 2 // the value that Cobra uses for commands of the root
 	text := fmt.Sprintf("unknown command %q for %q", rest[0], group.CommandPath())
 	if like := group.SuggestionsFor(rest[0]); len(like) > 0 {
 		text += "\n\nDid you mean this?\n\t" + strings.Join(like, "\n\t") + "\n"
@@ -78,7 +83,8 @@ func misspelt(root *cobra.Command, args []string) error {
 	return errors.New(text)
 }
 
-// needs says what is missing where nothing was named.
+// needs returns a check that fails if there are no arguments. The error names the missing
+// argument.
 func needs(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -88,7 +94,8 @@ func needs(what string) cobra.PositionalArgs {
 	}
 }
 
-// output is standard output. What could not be written is remembered, because not every command asks.
+// output is standard output. It remembers the first write error, because not every command checks
+// for errors.
 type output struct {
 	w   io.Writer
 	err error
@@ -111,6 +118,8 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	cmd.AddCommand(serveCommand(), stdioCommand(), configCommand(), treeCommand(), reloadCommand(), serverCommand(), tenantCommand(), callCommand(), chaosCommand(), benchCommand(), keyCommand(), versionCommand())
+	cmd.AddCommand(serveCommand(), stdioCommand(), configCommand(), treeCommand(), reloadCommand(),
+		serverCommand(), tenantCommand(), callCommand(), chaosCommand(), benchCommand(), keyCommand(),
+		versionCommand())
 	return cmd
 }

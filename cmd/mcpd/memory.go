@@ -10,18 +10,21 @@ import (
 	"strings"
 )
 
-// softShare is how much of the memory that there is the runtime may use before it collects all the time. The rest is for what it does not
-// count: the program itself, and what a collection needs while it runs.
+// softShare is the share of the available memory that the Go runtime may use before it collects
+// garbage constantly. The rest is for memory that the runtime does not count: the program text
+// and the working memory of a collection.
 const softShare = 0.9
 
-// memoryLimit is what the host may use, in bytes; 0 is no limit.
+// memoryLimit is the memory that the host may use, in bytes. 0 means no limit.
 type memoryLimit struct {
-	runtime  uint64 // before the runtime collects all the time
-	resident uint64 // by the process as a whole
+	// runtime bounds the memory of the Go runtime. Above it the runtime collects garbage constantly.
+	runtime uint64
+	// resident bounds the whole process.
+	resident uint64
 }
 
-// limitMemory tells the runtime how much memory there is, unless GOMEMLIMIT already does, and returns what may be used. Configured is what the
-// configuration says, 0 for nothing.
+// limitMemory sets the memory limit of the runtime, unless GOMEMLIMIT sets it already, and
+// returns the limits. Configured is the limit of the configuration in bytes, 0 for none.
 func limitMemory(configured int64, root fs.FS) memoryLimit {
 	m := granted(debug.SetMemoryLimit(-1), configured, root)
 	if m.runtime > 0 {
@@ -30,8 +33,9 @@ func limitMemory(configured int64, root fs.FS) memoryLimit {
 	return m
 }
 
-// granted is what somebody lets the host use: the configuration, or else GOMEMLIMIT, or else the kernel. GOMEMLIMIT is what the runtime may use,
-// math.MaxInt64 when it is not set; alone it grants the process no more than that.
+// granted returns the memory that the host may use. The configuration decides; without it
+// GOMEMLIMIT; without both the kernel. goMemLimit is the limit of the runtime, math.MaxInt64 if
+// GOMEMLIMIT is not set. If only GOMEMLIMIT is set, it is the limit of the whole process as well.
 func granted(goMemLimit, configured int64, root fs.FS) memoryLimit {
 	there := configured
 	switch {
@@ -47,21 +51,23 @@ func granted(goMemLimit, configured int64, root fs.FS) memoryLimit {
 	return memoryLimit{uint64(min(goMemLimit, int64(float64(there)*softShare))), uint64(there)}
 }
 
-// system is where the kernel tells what there is.
+// system returns the file system in which the kernel publishes memory limits.
 func system() fs.FS { return os.DirFS("/") }
 
-// memoryOf is the least of what the machine has and what the control groups of this process may use, of both kinds; 0 when nothing is known,
-// as on a system that is not Linux.
+// memoryOf returns the least of the machine's memory and the limits of this process's control
+// groups, version 1 and 2. It returns 0 if nothing is known, as on systems other than Linux.
 func memoryOf(root fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	for _, file := range limitFiles(root) {
-		if n, err := strconv.ParseInt(strings.TrimSpace(read(root, file)), 10, 64); err == nil && n > 0 { // "max" is none
+		// "max" means no limit.
+		if n, err := strconv.ParseInt(strings.TrimSpace(read(root, file)), 10, 64); err == nil && n > 0 {
 			least = min(least, n)
 		}
 	}
 	for line := range strings.Lines(read(root, "proc/meminfo")) {
 		if kib, ok := strings.CutPrefix(line, "MemTotal:"); ok {
-			if n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(kib), "kB")), 10, 64); err == nil && n > 0 {
+			if n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(kib),
+				"kB")), 10, 64); err == nil && n > 0 {
 				least = min(least, n<<10)
 			}
 		}
@@ -72,7 +78,8 @@ func memoryOf(root fs.FS) int64 {
 	return least
 }
 
-// limitFiles are those of the groups that this process is in, and of the groups around them, whose limits hold as well.
+// limitFiles returns the limit files of the control groups of this process and of all groups
+// around them, whose limits apply as well.
 func limitFiles(root fs.FS) (files []string) {
 	for line := range strings.Lines(read(root, "proc/self/cgroup")) {
 		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -98,8 +105,8 @@ func limitFiles(root fs.FS) (files []string) {
 	return files
 }
 
-// read is the text of a file, empty when there is none.
+// read returns the text of a file, or an empty string if the file cannot be read.
 func read(root fs.FS, file string) string {
-	text, _ := fs.ReadFile(root, file) // a kernel without it has no such limit
+	text, _ := fs.ReadFile(root, file) // A kernel without the file has no such limit.
 	return string(text)
 }

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// What the runtime may use and what the process may have, by who says so.
+// The limits of the runtime and of the process depend on which of the three sources set one.
 func TestMemoryIsGranted(t *testing.T) {
 	const none = math.MaxInt64
 	for _, c := range []struct {
@@ -25,7 +25,9 @@ func TestMemoryIsGranted(t *testing.T) {
 	} {
 		root := fstest.MapFS{}
 		if c.machine > 0 {
-			root["proc/meminfo"] = &fstest.MapFile{Data: fmt.Appendf(nil, "MemTotal: %d kB\n", c.machine>>10)}
+			root["proc/meminfo"] = &fstest.MapFile{
+				Data: fmt.Appendf(nil, "MemTotal: %d kB\n", c.machine>>10),
+			}
 		}
 		if got := granted(c.goMemLimit, c.configured, root); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
@@ -47,11 +49,13 @@ func TestMemoryIsTheLeastThatSomebodyGrants(t *testing.T) {
 		}, 8000 << 10},
 		"a group": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/system.slice/mcpd.service\n",
-			"sys/fs/cgroup/system.slice/mcpd.service/memory.max": "1000000\n", "sys/fs/cgroup/system.slice/memory.max": "max\n",
+			"sys/fs/cgroup/system.slice/mcpd.service/memory.max": "1000000\n",
+			"sys/fs/cgroup/system.slice/memory.max":              "max\n",
 		}, 1000000},
 		"a group around it": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/system.slice/mcpd.service\n",
-			"sys/fs/cgroup/system.slice/mcpd.service/memory.max": "1000000\n", "sys/fs/cgroup/system.slice/memory.max": "900000\n",
+			"sys/fs/cgroup/system.slice/mcpd.service/memory.max": "1000000\n",
+			"sys/fs/cgroup/system.slice/memory.max":              "900000\n",
 		}, 900000},
 		"a container": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "2000000\n",
@@ -61,7 +65,8 @@ func TestMemoryIsTheLeastThatSomebodyGrants(t *testing.T) {
 		}, 2000000},
 		"a group of version 1": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/cgroup": "5:cpu,cpuacct:/a\n4:memory:/a\n0::/a\n",
-			"sys/fs/cgroup/memory/a/memory.limit_in_bytes": "3000000\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+			"sys/fs/cgroup/memory/a/memory.limit_in_bytes": "3000000\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes":   "9223372036854771712\n",
 		}, 3000000},
 	} {
 		root := fstest.MapFS{}

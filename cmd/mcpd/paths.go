@@ -13,11 +13,12 @@ import (
 	"mcpd/internal/regular"
 )
 
-// stateDir is where state is kept: as configured, else where systemd says, else where XDG says, else where root keeps it. It is always an absolute
-// path, so that no state lands in the working directory.
+// stateDir returns the directory of persistent state: the configured one, else the one of
+// systemd, else the XDG one, else the default of root. The path is always absolute, so no state
+// lands in the working directory.
 func stateDir(configured string, getenv func(string) (string, bool), isRoot bool) (string, error) {
 	if configured != "" {
-		return configured, nil // which the configuration has checked
+		return configured, nil // The configuration has checked it.
 	}
 	if dir, _ := getenv("STATE_DIRECTORY"); filepath.IsAbs(dir) {
 		return dir, nil
@@ -31,10 +32,11 @@ func stateDir(configured string, getenv func(string) (string, bool), isRoot bool
 	if home, _ := getenv("HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, ".local", "state", "mcpd"), nil
 	}
-	return "", errors.New("there is no place for state: $HOME is no absolute path; set it, or name a directory with --state-dir")
+	return "", errors.New("there is no place for state: $HOME is no absolute path; set it, or name " +
+		"a directory with --state-dir")
 }
 
-// runtimeDir is where the admin tokens are kept while the host runs.
+// runtimeDir returns the directory of the admin tokens while the host runs.
 func runtimeDir(getenv func(string) (string, bool), isRoot bool) string {
 	if dir, _ := getenv("RUNTIME_DIRECTORY"); filepath.IsAbs(dir) {
 		return dir
@@ -52,7 +54,7 @@ func runtimeDir(getenv func(string) (string, bool), isRoot bool) string {
 	return filepath.Join(temp, "mcpd-"+strconv.Itoa(os.Getuid()))
 }
 
-// trustedRuntimeDir is runtimeDir, if nobody else can change what is there.
+// trustedRuntimeDir returns runtimeDir, or an error if another user can change its contents.
 func trustedRuntimeDir() (string, error) {
 	dir := runtimeDir(os.LookupEnv, os.Geteuid() == 0)
 	if err := self().trusts(dir, "it holds the tokens of the host"); err != nil {
@@ -61,14 +63,18 @@ func trustedRuntimeDir() (string, error) {
 	return dir, nil
 }
 
-// stateLock makes the state directory this host's own until it is closed. Two daemons on one state would undo each other's work.
+// stateLock holds the state directory for this host until it is closed. Two hosts on one state
+// would overwrite each other's changes.
 type stateLock struct {
-	dir   string
-	f     *os.File
-	first *os.File // which its name is of: while it is open, its number is nobody else's, also when it was deleted
+	dir string
+	f   *os.File
+	// first is the lock file that gives the name. While it is open, its inode number is not reused,
+	// even if the file was deleted.
+	first *os.File
 }
 
-// A host that was killed while it started a server leaves its lock to that process until this has become the server, moments later.
+// A host that is killed while it starts a server leaves the lock to the forked process for a few
+// moments, until that process executes the server.
 const (
 	lockPatience = 500 * time.Millisecond
 	lockPause    = 5 * time.Millisecond
@@ -84,21 +90,25 @@ func lockState(dir string) (*stateLock, error) {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	for end := time.Now().Add(lockPatience); errors.Is(err, syscall.EWOULDBLOCK) && time.Now().Before(end); {
+	for end := time.Now().Add(lockPatience); errors.Is(err, syscall.EWOULDBLOCK) &&
+		time.Now().Before(end); {
 		time.Sleep(lockPause)
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	}
 	if err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("another mcpd uses %s: stop it, or name another directory with --state-dir", dir)
+			return nil, fmt.Errorf(
+				"another mcpd uses %s: stop it, or name another directory with --state-dir", dir,
+			)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	return &stateLock{dir, f, f}, nil
 }
 
-// makeState makes the state directory, unless there is one. It refuses one that others could change.
+// makeState creates the state directory if it does not exist. It refuses a directory that other
+// users could change.
 func makeState(dir string) error {
 	const why = "the next host goes on from what it finds there"
 	w := self()
@@ -111,7 +121,7 @@ func makeState(dir string) error {
 	return errors.Join(w.trusts(dir, why), w.trustsIn(dir, why))
 }
 
-// name is that of the lock on this machine: no other living daemon has it.
+// name returns a name for the lock that no other living host on this machine has.
 func (l *stateLock) name() (string, error) {
 	var stat syscall.Stat_t
 	if err := syscall.Fstat(int(l.first.Fd()), &stat); err != nil {
@@ -120,7 +130,8 @@ func (l *stateLock) name() (string, error) {
 	return fmt.Sprintf("%x-%x", stat.Dev, stat.Ino), nil
 }
 
-// hold takes the lock again where it was deleted, with the directory or alone: another daemon would get it. Again reports whether it had to.
+// hold takes the lock again if its file was deleted, alone or with the directory. Otherwise
+// another host could get the lock. Again reports whether that was necessary.
 func (l *stateLock) hold() (again bool, err error) {
 	ours, err := l.f.Stat()
 	if err != nil {
@@ -129,7 +140,8 @@ func (l *stateLock) hold() (again bool, err error) {
 	if at, err := os.Stat(l.f.Name()); err == nil && os.SameFile(at, ours) {
 		return false, nil
 	}
-	next, err := lockState(l.dir) // says what is wrong with the path, if anything is
+	// The error describes any problem with the path.
+	next, err := lockState(l.dir)
 	if err != nil {
 		return false, fmt.Errorf("the lock of this host was deleted: %w", err)
 	}
@@ -140,13 +152,15 @@ func (l *stateLock) hold() (again bool, err error) {
 	return true, nil
 }
 
-// close gives the lock back.
+// close releases the lock.
 func (l *stateLock) close() {
 	l.f.Close()
-	l.first.Close() // closed already, unless the lock was taken again
+	// It is closed already, unless the lock was taken again.
+	l.first.Close()
 }
 
-// instance marks the children of this daemon, so that none of them can be taken for another's, but by the next one with the same lock.
+// instance returns the mark of the child processes of this host. No other host mistakes them for
+// its own, except the next host with the same lock.
 func instance(lock string) string {
 	return lock + "." + strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:12]
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A lock that was deleted is taken again, unless another daemon was faster: then that is an error until it has ended.
+// A deleted lock is taken again. If another host was faster, that is an error until the other
+// host has ended.
 func TestLockIsTakenAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	lock, err := lockState(dir)
@@ -38,7 +39,8 @@ func TestLockIsTakenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if again, err := lock.hold(); again || err == nil || !strings.Contains(err.Error(), "was deleted: another mcpd uses "+dir) {
+		if again, err := lock.hold(); again || err == nil ||
+			!strings.Contains(err.Error(), "was deleted: another mcpd uses "+dir) {
 			t.Errorf("another has it: %t, %v", again, err)
 		}
 	}
@@ -48,7 +50,8 @@ func TestLockIsTakenAgain(t *testing.T) {
 	}
 }
 
-// The number of a lock that was deleted is not another's while its daemon runs: the children of that bear it.
+// The inode number of a deleted lock is not reused while its host runs, because the host's child
+// processes are marked with it.
 func TestNameOfADeletedLockIsNobodyElses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	lock, err := lockState(dir)
@@ -83,7 +86,7 @@ func TestNameOfADeletedLockIsNobodyElses(t *testing.T) {
 	}
 }
 
-// A host that was killed in the middle of a fork leaves its lock to somebody for some moments.
+// A host that was killed in the middle of a fork leaves its lock to the child for some moments.
 func TestLockThatIsAboutToBeLeftIsWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := lockState(dir)

@@ -18,17 +18,18 @@ import (
 	"mcpd/transport"
 )
 
-// peer is a client that does one thing at a time.
+// peer is a client that sends one request at a time.
 type peer struct {
 	up       transport.Upstream
-	endpoint string    // of up, for errors
+	endpoint string    // the URL of up, for errors
 	side     io.Writer // for progress and log messages
 	last     uint64
 }
 
 func (p *peer) handshake(ctx context.Context) error {
 	ask := protocol.InitializeParams{
-		Version: protocol.LatestLegacy.String(), Info: protocol.Implementation{Name: "mcpd call", Version: build().Version},
+		Version: protocol.LatestLegacy.String(),
+		Info:    protocol.Implementation{Name: "mcpd call", Version: build().Version},
 	}
 	result, err := p.request(ctx, "initialize", ask.Params())
 	if err != nil {
@@ -46,13 +47,15 @@ func (p *peer) handshake(ctx context.Context) error {
 	return p.up.Send(ctx, jsonrpc.Notification("notifications/initialized", nil))
 }
 
-// failed says that the server is there and cannot be talked to.
+// failed returns an error for a server that answers but cannot be used.
 func (p *peer) failed(err error) error {
 	return &failure{exitFailure, fmt.Errorf("%s: %w", p.endpoint, err)}
 }
 
-// request sends one request and reads until its answer is there. What else comes is shown, or refused.
-func (p *peer) request(ctx context.Context, method string, params jsontext.Value) (jsontext.Value, error) {
+// request sends one request and reads messages until its answer arrives. Other messages are shown
+// or refused.
+func (p *peer) request(ctx context.Context, method string,
+	params jsontext.Value) (jsontext.Value, error) {
 	p.last++
 	id := jsonrpc.IntID(p.last)
 	if err := p.up.Send(ctx, jsonrpc.Request(id, method, params)); err != nil {
@@ -76,13 +79,15 @@ func (p *peer) request(ctx context.Context, method string, params jsontext.Value
 	}
 }
 
-// aside handles what a server sends meanwhile. This client declared nothing, so it may be asked nothing but ping.
+// aside handles other messages of a server. This client declared no capabilities, so it accepts
+// no request but ping.
 func (p *peer) aside(ctx context.Context, m jsonrpc.Message) error {
 	switch {
 	case m.Kind() == jsonrpc.KindRequest && m.Method == "ping":
 		return p.up.Send(ctx, jsonrpc.Response(m.ID, nil))
 	case m.Kind() == jsonrpc.KindRequest:
-		return p.up.Send(ctx, jsonrpc.Failure(m.ID, protocol.Translate(protocol.MethodNotFound(m.Method), protocol.LatestLegacy)))
+		return p.up.Send(ctx, jsonrpc.Failure(m.ID,
+			protocol.Translate(protocol.MethodNotFound(m.Method), protocol.LatestLegacy)))
 	case m.Method == "notifications/progress":
 		progress, _ := splice.Get(m.Params, "progress")
 		total, _ := splice.Get(m.Params, "total")
@@ -103,10 +108,12 @@ func (p *peer) aside(ctx context.Context, m jsonrpc.Message) error {
 func (p *peer) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	_ = p.up.Close(ctx) // the call is over, whatever becomes of the session
+	// The call is over, so an error about the session does not matter.
+	_ = p.up.Close(ctx)
 }
 
-// arguments reads name=value pairs as the tool's schema wants them: text for a string, JSON for anything else.
+// arguments reads name=value pairs according to the tool's schema: text for a string, JSON for
+// anything else.
 func (p *peer) arguments(ctx context.Context, tool string, pairs []string) (jsontext.Value, error) {
 	arguments := jsontext.Value("{}")
 	if len(pairs) == 0 {
@@ -138,7 +145,8 @@ func (p *peer) arguments(ctx context.Context, tool string, pairs []string) (json
 	return arguments, nil
 }
 
-// fits reports whether text is JSON of a type that schemas know. An integer is written as one.
+// fits reports whether text is JSON of the given schema type. An integer must be written without
+// a fraction or an exponent.
 func fits(text jsontext.Value, kind string) bool {
 	if !text.IsValid() {
 		return false
@@ -159,13 +167,15 @@ func fits(text jsontext.Value, kind string) bool {
 	return true
 }
 
-// properties is what the tool's schema says of its arguments.
+// properties returns the properties of the tool's input schema.
 func (p *peer) properties(ctx context.Context, tool string) (jsontext.Value, error) {
 	cursor, pages := jsontext.Value(nil), protocol.Pages{}
-	for range 100 { // pages; more is a server whose cursors never end
+	// The bound stops the reading when the cursors of a server never end.
+	for range 100 {
 		var params jsontext.Value
 		if cursor != nil {
-			params, _ = splice.Set(nil, cursor, "cursor") // an empty value becomes an object
+			// An empty value becomes an object.
+			params, _ = splice.Set(nil, cursor, "cursor")
 		}
 		result, err := p.request(ctx, "tools/list", params)
 		if err != nil {

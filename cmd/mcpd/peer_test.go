@@ -12,14 +12,16 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// A tool is looked for up to the end of the list, which an empty cursor is, and a page that comes
-// again with the same one.
+// The search for a tool stops at the end of the list. An empty cursor and a page that repeats
+// with the same cursor both count as the end.
 func TestToolIsLookedForUpToTheEnd(t *testing.T) {
 	for page, pages := range map[string]int{
 		`{"tools":[{"name":"a"}],"nextCursor":""}`:      1,
 		`{"tools":[{"name":"a"}],"nextCursor":"again"}`: 2,
 	} {
-		e := &elsewhere{answer: func(*http.Request, jsonrpc.Message) (int, string) { return 200, `"result":` + page }}
+		e := &elsewhere{answer: func(*http.Request, jsonrpc.Message) (int, string) {
+			return 200, `"result":` + page
+		}}
 		host := httptest.NewServer(e)
 		defer host.Close()
 		up, err := streamable.NewClient(streamable.ClientOptions{URL: host.URL})

@@ -11,10 +11,11 @@ import (
 	"mcpd/gateway/config/units"
 )
 
-// shownPrograms is how many programs of a tenant are named that can come to the most processes.
+// shownPrograms is how many programs of a tenant are named: those that can have the most
+// processes.
 const shownPrograms = 3
 
-// tellProcesses tells how many processes each tenant of a configuration can come to.
+// tellProcesses prints how many processes each tenant of a configuration can have.
 func tellProcesses(out io.Writer, c *config.Config) {
 	byTenant := map[string][]config.Processes{}
 	for _, p := range config.Estimate(c) {
@@ -34,7 +35,9 @@ func tellProcesses(out io.Writer, c *config.Config) {
 		if bounded {
 			fmt.Fprintf(out, " with up to %s of memory", units.FormatSize(memory))
 		}
-		slices.SortStableFunc(list, func(a, b config.Processes) int { return cmp.Compare(b.Most, a.Most) })
+		slices.SortStableFunc(list, func(a, b config.Processes) int {
+			return cmp.Compare(b.Most, a.Most)
+		})
 		var named []string
 		for _, p := range list[:min(len(list), shownPrograms)] {
 			named = append(named, fmt.Sprintf("%s %d (%s, max_instances %d)", p.Server, p.Most,

@@ -14,7 +14,8 @@ func reloadCommand() *cobra.Command {
 	var flag string
 	cmd := &cobra.Command{
 		Use: "reload", Short: "Have a running host read its configuration again", Args: cobra.NoArgs,
-		Long: "Have a running host read its configuration again, and say what changed. A file with a mistake changes nothing. SIGHUP does the same.",
+		Long: "Have a running host read its configuration again, and say what changed. A file with a " +
+			"mistake changes nothing. SIGHUP does the same.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var report mcpdv1.Reload
 			if err := adminPost(cmd.Context(), flag, "/admin/v1/reload", &report); err != nil {
@@ -24,13 +25,15 @@ func reloadCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&flag, "admin", "", "address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
+	cmd.Flags().StringVar(&flag, "admin", "",
+		"address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
 	return cmd
 }
 
-// showReload says what changed, and at the end what did not.
+// showReload prints the changes that were applied, then those that need a restart.
 func showReload(out io.Writer, r *mcpdv1.Reload) {
-	fmt.Fprintf(out, "%s: generation %d, %s\n", r.GetSource(), r.GetGeneration(), count(uint32(len(r.GetChanges())), "change", "changes"))
+	fmt.Fprintf(out, "%s: generation %d, %s\n", r.GetSource(), r.GetGeneration(),
+		count(uint32(len(r.GetChanges())), "change", "changes"))
 	for _, kept := range []bool{false, true} {
 		for _, c := range r.GetChanges() {
 			switch {

@@ -10,10 +10,10 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// documents is how many requirements each of them has.
+// documents are the numbers of requirements in each of the five documents.
 var documents = []int{60, 20, 24, 72, 147}
 
-// attacks are the first and the last row of the attack checklist that the page has.
+// attacks are the numbers of the first and the last row of the attack checklist in the page.
 var attacks = [2]int{17, 39}
 
 var (
@@ -23,7 +23,8 @@ var (
 	shownBy        = regexp.MustCompile("`([a-z0-9/]+\\.(?:Test|Benchmark|Fuzz)\\w+(?:/[\\w-]+)?)`")
 )
 
-// docs/requirements.md has every requirement and every attack once, and every test that it names exists.
+// docs/requirements.md lists every requirement and every attack once, and every test that it
+// names exists.
 func TestRequirementsAreMapped(t *testing.T) {
 	seen := map[string]int{}
 	for _, row := range requirementRow.FindAllStringSubmatch(page(t, "docs/requirements.md"), -1) {
@@ -97,7 +98,7 @@ func TestProcessEndsAreShown(t *testing.T) {
 
 var limitRow = regexp.MustCompile(`(?m)^\| .* \| ([^|]*) \|$`)
 
-// Every bound of docs/limits.gen.md has a test that shows it, and every test that it names exists.
+// Every bound of docs/limits.gen.md names a test, and every test that it names exists.
 func TestLimitsAreShown(t *testing.T) {
 	rows := limitRow.FindAllStringSubmatch(page(t, "docs/limits.gen.md"), -1)
 	if len(rows) < 3 {

@@ -18,10 +18,10 @@ import (
 // spawned is the key of a script's running programs.
 type spawned struct{}
 
-// spawn is one of them.
+// spawn is a running program of a script.
 type spawn struct {
 	cmd   *exec.Cmd
-	ended chan error // what Wait said, once
+	ended chan error // receives the result of Wait, once
 }
 
 func cmdSpawn(ts *testscript.TestScript, neg bool, args []string) {
@@ -41,7 +41,8 @@ func cmdSpawn(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), environ(ts), stdout, stderr
 	ts.Check(cmd.Start())
 	s := &spawn{cmd, make(chan error, 1)}
-	go func() { s.ended <- cmd.Wait() }() // ends with the program, which the script or the function below ends
+	// The goroutine ends with the program, which the script or the function below ends.
+	go func() { s.ended <- cmd.Wait() }()
 	programs := ts.Value(spawned{}).(map[string]*spawn)
 	programs[name] = s
 	ts.Defer(func() {
@@ -53,11 +54,13 @@ func cmdSpawn(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// environ is the script's environment. TestScript does not tell it as a list, so it is asked for what may be in it.
+// environ returns the script's environment. TestScript does not provide it as a list, so each
+// known variable is looked up.
 func environ(ts *testscript.TestScript) []string {
 	var list []string
 	for _, name := range []string{
-		"PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "STATE_DIRECTORY", "RUNTIME_DIRECTORY", "NO_COLOR",
+		"PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
+		"STATE_DIRECTORY", "RUNTIME_DIRECTORY", "NO_COLOR",
 		"MCPD_CONFIG", "MCPD_URL", "MCPD_ADMIN", "MCPD_KEY", "GOCOVERDIR", "GORACE", "GOMEMLIMIT",
 	} {
 		if value := ts.Getenv(name); value != "" {
@@ -67,7 +70,7 @@ func environ(ts *testscript.TestScript) []string {
 	return list
 }
 
-// listening finds in a host's log, in either of its formats, where a listener is.
+// listening finds the address of a listener in a host's log, in either log format.
 var listening = regexp.MustCompile(`"?name"?[:=]"?(mcp|admin)"?,? ?"?addr"?[:=]"?([0-9.]+:[0-9]+)`)
 
 func cmdReady(ts *testscript.TestScript, neg bool, args []string) {
@@ -108,7 +111,10 @@ func program(ts *testscript.TestScript, name string) *spawn {
 	return s
 }
 
-var signals = map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "USR2": syscall.SIGUSR2, "KILL": syscall.SIGKILL, "NONE": syscall.Signal(0)}
+var signals = map[string]os.Signal{
+	"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "USR2": syscall.SIGUSR2,
+	"KILL": syscall.SIGKILL, "NONE": syscall.Signal(0),
+}
 
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg || signals[args[1]] == nil {
@@ -137,7 +143,8 @@ func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
 func cmdGet(ts *testscript.TestScript, neg bool, args []string) {
 	token := ""
 	if len(args) == 3 && args[0] == "-token" {
-		scope := map[string]admin.Scope{"read": admin.Read, "write": admin.Write, "chaos": admin.Chaos}[args[1]]
+		scope := map[string]admin.Scope{"read": admin.Read, "write": admin.Write,
+			"chaos": admin.Chaos}[args[1]]
 		lookup := func(name string) (string, bool) { value := ts.Getenv(name); return value, value != "" }
 		t, err := admin.ReadToken(runtimeDir(lookup, false), ts.Getenv("MCPD_ADMIN"), scope)
 		ts.Check(err)
@@ -173,13 +180,14 @@ func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
 			w.WriteHeader(status)
 			return
 		}
-		_ = os.WriteFile(asked, []byte("asked"), 0o600) // a script that waits for it fails without
+		// If this fails, a script that waits for the file fails.
+		_ = os.WriteFile(asked, []byte("asked"), 0o600)
 		select {
 		case <-r.Context().Done():
 		case <-over:
 		}
 	}))
 	ts.Defer(s.Close)
-	ts.Defer(func() { close(over) }) // before the one above
+	ts.Defer(func() { close(over) }) // before the server above is closed
 	ts.Setenv("ANSWERS", strings.TrimPrefix(s.URL, "http://"))
 }

@@ -12,8 +12,9 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// cmdTalk is a client on standard input and output. It sends its lines in order, waits for the answer of each request before it goes
-// on, hangs up after the last, and shows everything that came.
+// cmdTalk is a client on standard input and output. It sends its lines in order, waits for the
+// answer to each request before it continues, hangs up after the last line, and prints everything
+// that it received.
 func cmdTalk(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || neg {
 		ts.Fatalf("usage: talk FILE program args…")

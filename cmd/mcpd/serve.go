@@ -22,26 +22,33 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// serveFlags are what `mcpd serve` takes beside its configuration.
+// serveFlags are the options of `mcpd serve` beside its configuration.
 type serveFlags struct {
 	config, listen, admin, state, format, level string
 	chaos                                       bool
-	given, next                                 *supervisor.Sockets // of the host before; for the one that takes this one's place
-	unreplaced                                  error               // why this process serves once more in place of a new program
-	site                                        *site               // of the arena
-	signals                                     *hearing
+	// given are the sockets from the previous host, next those for the process that replaces this
+	// one.
+	given, next *supervisor.Sockets
+	// unreplaced is the reason why this process serves again instead of a new program.
+	unreplaced error
+	// site is the arena's server behind a URL.
+	site    *site
+	signals *hearing
 }
 
 func serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the host", Args: cobra.NoArgs,
-		Long: "Run the host. Without a configuration it serves a demonstration on loopback: MCP on 127.0.0.1:7420, health, metrics and\n" +
-			"the supervision tree on 127.0.0.1:7421. With --chaos that is an arena: tenants with servers that misbehave\n" +
+		Long: "Run the host. Without a configuration it serves a demonstration on loopback: MCP on " +
+			"127.0.0.1:7420, health, metrics and\n" +
+			"the supervision tree on 127.0.0.1:7421. With --chaos that is an arena: tenants with servers " +
+			"that misbehave\n" +
 			"when they are told to, three of them child processes and one behind a URL.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"config", "listen", "admin", "state-dir", "log-format", "log-level"} {
-				// Most likely a variable of the shell that is not set.
+			for _, name := range []string{"config", "listen", "admin", "state-dir", "log-format",
+				"log-level"} {
+				// The likely cause is an unset shell variable.
 				if value, _ := cmd.Flags().GetString(name); value == "" && cmd.Flags().Changed(name) {
 					return fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
 				}
@@ -50,18 +57,24 @@ func serveCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.config, "config", "", "configuration file (default $MCPD_CONFIG, an absolute path, ./mcpd.yaml, ~/.config/mcpd/mcpd.yaml, /etc/mcpd/mcpd.yaml)")
+	flags.StringVar(&f.config, "config", "",
+		"configuration file (default $MCPD_CONFIG, an absolute path, ./mcpd.yaml, "+
+			"~/.config/mcpd/mcpd.yaml, /etc/mcpd/mcpd.yaml)")
 	flags.StringVar(&f.listen, "listen", "", "where MCP is served, over the configuration's")
-	flags.StringVar(&f.admin, "admin", "", "where health, metrics and the tree are served, over the configuration's")
-	flags.StringVar(&f.state, "state-dir", "", "absolute path of where state is kept (default $STATE_DIRECTORY, $XDG_STATE_HOME/mcpd, /var/lib/mcpd as root)")
+	flags.StringVar(&f.admin, "admin", "",
+		"where health, metrics and the tree are served, over the configuration's")
+	flags.StringVar(&f.state, "state-dir", "",
+		"absolute path of where state is kept (default $STATE_DIRECTORY, $XDG_STATE_HOME/mcpd, "+
+			"/var/lib/mcpd as root)")
 	flags.StringVar(&f.format, "log-format", "", "auto, text or json, over the configuration's")
 	flags.StringVar(&f.level, "log-level", "", "debug, info, warn or error, over the configuration's")
-	flags.BoolVar(&f.chaos, "chaos", false, "let faults be armed through the admin listener; without a configuration, serve an arena")
+	flags.BoolVar(&f.chaos, "chaos", false,
+		"let faults be armed through the admin listener; without a configuration, serve an arena")
 	return cmd
 }
 
-// serveOn serves until it is told to stop. Where this process is to be replaced and cannot be, it
-// serves on itself, with the same sockets.
+// serveOn serves until it is told to stop. If this process should be replaced and the replacement
+// fails, it serves again with the same sockets.
 func serveOn(ctx context.Context, f serveFlags) error {
 	f.signals = hear()
 	for {
@@ -69,8 +82,10 @@ func serveOn(ctx context.Context, f serveFlags) error {
 		err := serve(ctx, f)
 		switch {
 		case ctx.Err() != nil && errors.Is(err, context.Canceled):
-			return nil // it was told to stop before it had started, and has
-		case err != nil || ctx.Err() != nil || !f.next.Again: // to be told to stop meanwhile wins
+			// The host was told to stop before it had started, and has stopped.
+			return nil
+		// A signal to stop takes precedence over a restart.
+		case err != nil || ctx.Err() != nil || !f.next.Again:
 			return err
 		}
 		f.unreplaced = startAgain(ctx, *f.next, f.signals)
@@ -81,12 +96,14 @@ func serveOn(ctx context.Context, f serveFlags) error {
 	}
 }
 
-// settings are the flags as overrides of the configuration.
+// settings returns the flags as overrides of the configuration.
 func (f serveFlags) settings() []config.Setting {
 	var list []config.Setting
 	for _, s := range []config.Setting{
-		{Key: "listen", Value: f.listen, From: "--listen"}, {Key: "admin.listen", Value: f.admin, From: "--admin"},
-		{Key: "log.format", Value: f.format, From: "--log-format"}, {Key: "log.level", Value: f.level, From: "--log-level"},
+		{Key: "listen", Value: f.listen, From: "--listen"},
+		{Key: "admin.listen", Value: f.admin, From: "--admin"},
+		{Key: "log.format", Value: f.format, From: "--log-format"},
+		{Key: "log.level", Value: f.level, From: "--log-level"},
 		{Key: "state_dir", Value: f.state, From: "--state-dir"},
 	} {
 		if s.Value != "" {
@@ -96,22 +113,30 @@ func (f serveFlags) settings() []config.Setting {
 	return list
 }
 
-// load reads the configuration that a flag names, or the one that is found, or else what is built in.
-func load(flag string, set []config.Setting, without func(config.Options) (*config.Config, error)) (c *config.Config, source string, err error) {
+// load reads the configuration that the flag names, else the one that is found, else the built-in
+// one.
+func load(flag string, set []config.Setting,
+	without func(config.Options) (*config.Config, error)) (c *config.Config, source string,
+	err error) {
 	return loadWhere(isThere, flag, set, without)
 }
 
-// isThere reports whether a file is there, or is not known not to be.
+// isThere reports whether a file exists. An error other than "not exist" counts as existing.
 func isThere(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// loadWhere is load that finds only such files as there says are there.
-func loadWhere(there func(path string) bool, flag string, set []config.Setting, without func(config.Options) (*config.Config, error)) (c *config.Config, source string, err error) {
+// loadWhere is load with the test for existing files replaced by there.
+func loadWhere(there func(path string) bool, flag string, set []config.Setting,
+	without func(config.Options) (*config.Config, error)) (c *config.Config, source string,
+	err error) {
 	o := config.Options{Env: os.LookupEnv, Builtins: supervisor.Builtins, Set: set, Machine: machine}
 	if named, _ := os.LookupEnv("MCPD_CONFIG"); flag == "" && named != "" && !filepath.IsAbs(named) {
-		err := fmt.Errorf("$MCPD_CONFIG is %q, a relative path depends on where mcpd was started, write the whole path, beginning with /", named)
+		err := fmt.Errorf(
+			"$MCPD_CONFIG is %q, a relative path depends on where mcpd was started, write the whole path, "+
+				"beginning with /", named,
+		)
 		return nil, named, &failure{exitConfig, err}
 	}
 	source = config.Find(flag, os.LookupEnv, there)
@@ -127,7 +152,8 @@ func loadWhere(there func(path string) bool, flag string, set []config.Setting, 
 	return c, source, nil
 }
 
-// reload reads the file once more that was found at the start: were it looked for anew, one that is missing would let another take its place.
+// reload reads again the file that was found at the start. A new search could find a different
+// file if the first one is missing.
 func reload(source string, f serveFlags) (*config.Config, string, error) {
 	if source == builtIn {
 		source = f.config
@@ -135,7 +161,7 @@ func reload(source string, f serveFlags) (*config.Config, string, error) {
 	return load(source, f.settings(), f.without)
 }
 
-// without is the configuration when there is no file.
+// without returns the configuration for a host without a configuration file.
 func (f serveFlags) without(o config.Options) (*config.Config, error) {
 	if !f.chaos {
 		return config.Default(o)
@@ -148,7 +174,8 @@ func (f serveFlags) without(o config.Options) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c, err := config.Default(o); err != nil { // says what is wrong with the flags before anything is started
+	// The load reports mistakes in the flags before anything is started.
+	if c, err := config.Default(o); err != nil {
 		return c, err
 	}
 	if err := makeState(state); err != nil {
@@ -165,7 +192,8 @@ func (f serveFlags) without(o config.Options) (*config.Config, error) {
 // builtIn is the source of a configuration without a file.
 const builtIn = "built-in configuration"
 
-// logger writes to standard error, from a level on that a reload may change. The configuration has checked both words.
+// logger returns a logger on standard error and its level, which a reload may change. The
+// configuration has checked the format and the level.
 func logger(c *config.Config) (*slog.Logger, *slog.LevelVar) {
 	format, _ := telemetry.ParseFormat(c.Log.Format)
 	level := new(slog.LevelVar)
@@ -173,7 +201,8 @@ func logger(c *config.Config) (*slog.Logger, *slog.LevelVar) {
 	return telemetry.NewLogger(os.Stderr, format, level), level
 }
 
-// own makes sure that the state directory is this host's, and that a crash is noted where the next one looks for it.
+// own checks that this host still holds the state directory. If the lock had to be taken again,
+// it also renews the crash output, so that the next host finds it there.
 func own(lock *stateLock, past crashes) error {
 	again, err := lock.hold()
 	if again {
@@ -183,7 +212,8 @@ func own(lock *stateLock, past crashes) error {
 }
 
 func serve(ctx context.Context, f serveFlags) error {
-	// Whoever read the log may be gone: that ends no host. With a channel, and not ignored, because children inherit what is ignored.
+	// The reader of the log may be gone. That must not end the host, so SIGPIPE is received on a
+	// channel. It is not ignored, because child processes inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	sockets, err := givenSockets()
 	if err != nil {
@@ -230,7 +260,9 @@ func serve(ctx context.Context, f serveFlags) error {
 	limit := limitMemory(c.Memory, system())
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
 		Logger: log, Level: level, Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
-		Memory: limit.runtime, Resident: limit.resident, Pace: memory.Pacer(), Contention: supervisor.Contention(), Instance: instance(name), Earlier: name + ".", State: state, Safe: safe, Sockets: sockets,
+		Memory: limit.runtime, Resident: limit.resident, Pace: memory.Pacer(),
+		Contention: supervisor.Contention(), Instance: instance(name), Earlier: name + ".", State: state,
+		Safe: safe, Sockets: sockets,
 		Own:  func() error { return own(lock, past) },
 		Load: func() (*config.Config, string, error) { return reload(source, f) },
 		Next: func(ctx context.Context, run func(*exec.Cmd) error) error {
@@ -244,14 +276,15 @@ func serve(ctx context.Context, f serveFlags) error {
 	if safe == "" {
 		past.ready()
 	}
-	// Readiness says that the host is draining before anything of it stops.
+	// Readiness reports that the host is draining before any part of the host stops.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	ended := make(chan struct{})
 	defer close(ended)
 	defer context.AfterFunc(ctx, func() {
 		again := make(chan os.Signal, 1)
-		signal.Notify(again, syscall.SIGINT, syscall.SIGTERM) // main ends the process for it, a moment later
+		// The handler in main ends the process after a second signal, a moment later.
+		signal.Notify(again, syscall.SIGINT, syscall.SIGTERM)
 		defer signal.Stop(again)
 		host.Draining("told to stop")
 		stop()
@@ -265,7 +298,8 @@ func serve(ctx context.Context, f serveFlags) error {
 		host.Draining("the terminal is gone")
 		stop()
 	}
-	defer f.signals.onHangup(func() { _ = host.Reload(running) }, hungUp)() // the log says what was wrong
+	// The log says why a reload failed.
+	defer f.signals.onHangup(func() { _ = host.Reload(running) }, hungUp)()
 	defer f.signals.onRestart(func() bool {
 		if !host.Restart(running) {
 			return false
@@ -274,7 +308,9 @@ func serve(ctx context.Context, f serveFlags) error {
 		return true
 	})()
 	if err := host.Run(running); err != nil {
-		return &failure{exitFailure, errors.Join(err, past.note(time.Now(), firstLine([]byte(err.Error()))))}
+		return &failure{
+			exitFailure, errors.Join(err, past.note(time.Now(), firstLine([]byte(err.Error())))),
+		}
 	}
 	past.forget()
 	*f.next = host.Sockets()

@@ -12,10 +12,15 @@ import (
 )
 
 func serverCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "server", Short: "Restart, quarantine or release a server of a running host", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "server", Short: "Restart, quarantine or release a server of a running host",
+		Args: cobra.NoArgs,
+	}
 	for _, verb := range []struct{ name, short string }{
-		{"restart", "End a server's connections and start them again; its pauses are forgotten, what an operator quarantined is not"},
-		{"quarantine", "End a server's connections and start none until it is released, also by a host that is started anew"},
+		{"restart", "End a server's connections and start them again; its pauses are forgotten, what " +
+			"an operator quarantined is not"},
+		{"quarantine", "End a server's connections and start none until it is released, also by a host " +
+			"that is started anew"},
 		{"release", "Let a server be started again that is given up or quarantined"},
 	} {
 		cmd.AddCommand(operateCommand(verb.name, verb.short))
@@ -23,7 +28,7 @@ func serverCommand() *cobra.Command {
 	return cmd
 }
 
-// operateCommand is the command that does one thing to a server.
+// operateCommand returns the command that performs one operation on a server.
 func operateCommand(verb, short string) *cobra.Command {
 	var flag string
 	cmd := &cobra.Command{
@@ -34,19 +39,22 @@ func operateCommand(verb, short string) *cobra.Command {
 				return err
 			}
 			var answer mcpdv1.Server
-			path := fmt.Sprintf("/admin/v1/servers/%s/%s/%s", url.PathEscape(r.Tenant), url.PathEscape(r.Server), verb)
+			path := fmt.Sprintf("/admin/v1/servers/%s/%s/%s", url.PathEscape(r.Tenant),
+				url.PathEscape(r.Server), verb)
 			if err := adminPost(cmd.Context(), flag, path, &answer); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: %s\n", answer.GetTenant(), answer.GetName(), answer.GetState())
+			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: %s\n", answer.GetTenant(), answer.GetName(),
+				answer.GetState())
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&flag, "admin", "", "address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
+	cmd.Flags().StringVar(&flag, "admin", "",
+		"address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
 	return cmd
 }
 
-// serverOf reads server or tenant/server.
+// serverOf parses "server" or "tenant/server".
 func serverOf(name string) (tenant.Route, error) {
 	r := tenant.Route{Tenant: tenant.Default, Server: name}
 	if t, s, ok := strings.Cut(name, "/"); ok {

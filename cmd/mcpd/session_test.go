@@ -18,13 +18,14 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// step is a command of a shell session and what it printed.
+// step is a command of a shell session and its output.
 type step struct {
 	command string
 	output  []string
 }
 
-// steps reads a session: commands stand behind "$ ", further lines of one behind "> ", their output below them.
+// steps parses a session. Commands follow "$ ", continuation lines follow "> ", and their output
+// is below them.
 func steps(text string) []step {
 	var list []step
 	for line := range strings.Lines(text) {
@@ -41,8 +42,8 @@ func steps(text string) []step {
 	return list
 }
 
-// Shell sessions in the documents go as they are shown. Only what must differ from one run to the next may: ports, times and process ids.
-// The latter have to be the same one wherever the session shows the same.
+// Shell sessions in the documents run as shown. Only ports, times and process ids may differ. A
+// process id must be the same wherever the session shows the same id.
 func TestSessionsInDocuments(t *testing.T) {
 	server := filepath.Dir(mcptest.Server(t))
 	for _, b := range blocks(t, "console") {
@@ -53,7 +54,8 @@ func TestSessionsInDocuments(t *testing.T) {
 			for _, step := range steps(b.text) {
 				got := s.run(ports.Replace(pids.Replace(step.command)))
 				var found []string
-				if found = match(t, ports.Replace(strings.Join(step.output, "\n")), strings.Join(got, "\n")); t.Failed() {
+				if found = match(t, ports.Replace(strings.Join(step.output, "\n")),
+					strings.Join(got, "\n")); t.Failed() {
 					t.Fatalf("$ %s\n%s", step.command, strings.Join(got, "\n"))
 				}
 				pids = renamed(pids, found)
@@ -65,10 +67,32 @@ func TestSessionsInDocuments(t *testing.T) {
 	}
 }
 
-// vary are the parts of a line that no two runs have in common.
+// pasted is the session of the README: what is pasted, and what it prints.
+var pasted = regexp.MustCompile("(?s)```sh\n(DIR=.*?)```\n\nIt prints:\n\n```text\n(.*?)\n```")
+
+// The session in the README prints what it shows, and leaves no host and no files behind.
+func TestReadmeSessionCanBePasted(t *testing.T) {
+	m := pasted.FindStringSubmatch(page(t, "README.md"))
+	if m == nil {
+		t.Fatal("the README has no session")
+	}
+	ports := strings.NewReplacer("7420", unused(t), "7421", unused(t))
+	s := newShell(t, filepath.Dir(mcptest.Server(t)), ports)
+	folder := regexp.MustCompile(`/\S*/tmp\.\w+/`) // of mktemp
+	got := folder.ReplaceAllString(strings.Join(s.run(ports.Replace(m[1])), "\n"), "")
+	if match(t, folder.ReplaceAllString(ports.Replace(m[2]), ""), got); t.Failed() {
+		return
+	}
+	for _, left := range s.run(`ls -d $DIR 2>&-; kill -0 $HOST 2>&- && echo the host`) {
+		t.Errorf("it leaves %s", left)
+	}
+}
+
+// vary matches the parts of a line that differ between any two runs.
 var vary = regexp.MustCompile(`pid [0-9]+|\b(?:[0-9]+h)?(?:[0-9]+m)?[0-9]+s\b`)
 
-// match compares output with what a document shows, and returns pairs of process ids: the document's and the real one.
+// match compares output with the document, and returns pairs of process ids: the document's and
+// the real one.
 func match(t *testing.T, want, got string) (pids []string) {
 	t.Helper()
 	var pattern strings.Builder
@@ -96,7 +120,7 @@ func match(t *testing.T, want, got string) (pids []string) {
 	return pids
 }
 
-// renamed lets commands name processes as the document does.
+// renamed returns a replacer that translates the document's process ids in commands.
 func renamed(old *strings.Replacer, pids []string) *strings.Replacer {
 	if len(pids) == 0 {
 		return old
@@ -118,8 +142,10 @@ func newShell(t *testing.T, server string, ports *strings.Replacer) *shell {
 	s := &shell{t: t, dir: t.TempDir(), admin: ports.Replace(defaultAdmin), cmd: exec.Command("sh")}
 	s.cmd.Dir = s.dir
 	s.cmd.Env = []string{
-		"PATH=" + server + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME=" + s.dir, "XDG_RUNTIME_DIR=" + s.dir,
-		"STATE_DIRECTORY=" + filepath.Join(s.dir, "state"), // not that of a host on this machine
+		"PATH=" + server + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME=" + s.dir,
+		"XDG_RUNTIME_DIR=" + s.dir,
+		// This is not the state directory of a host on this machine.
+		"STATE_DIRECTORY=" + filepath.Join(s.dir, "state"),
 		"MCPD_URL=" + ports.Replace(defaultURL), "MCPD_ADMIN=" + s.admin, "NO_COLOR=1", quickExit,
 	}
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -140,12 +166,14 @@ func newShell(t *testing.T, server string, ports *strings.Replacer) *shell {
 	return s
 }
 
-// end stops what the session has left running, as hanging up would, and waits for all of it.
+// end stops the processes that the session has left running, as closing a terminal would, and
+// waits for all of them.
 func (s *shell) end() {
 	_ = s.in.Close()
 	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGTERM)
-	_ = s.cmd.Wait() // the shell's own end does not matter
-	for deadline := time.Now().Add(patience); syscall.Kill(-s.cmd.Process.Pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+	_ = s.cmd.Wait() // The exit status of the shell does not matter.
+	for deadline := time.Now().Add(patience); syscall.Kill(-s.cmd.Process.Pid,
+		0) == nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.t.Errorf("processes of the session still run after %v", patience)
 			_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
@@ -158,7 +186,7 @@ func (s *shell) end() {
 	}
 }
 
-// run runs one command and returns the lines it printed.
+// run runs one command and returns the lines that it printed.
 func (s *shell) run(command string) (lines []string) {
 	const end = "-- end of output --"
 	if _, err := fmt.Fprintf(s.in, "%s\necho '%s'\n", command, end); err != nil {
@@ -176,7 +204,8 @@ func (s *shell) run(command string) (lines []string) {
 	}
 }
 
-// serving waits until the host in the background is ready, as a person does by typing slowly.
+// serving waits until the host in the background is ready. A person who types slowly has the same
+// effect.
 func (s *shell) serving() {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()

@@ -8,22 +8,25 @@ import (
 	"golang.org/x/term"
 )
 
-// hearing is of the signals that do not end `mcpd serve`. It hears them from its beginning on, also
-// between one host and the next: a signal that nobody hears ends the process. One of each waits for
-// a host that starts, and stands for all that come meanwhile.
+// hearing receives the signals that do not end `mcpd serve`. It listens from the start of the
+// process, and between two hosts, because an unhandled signal ends the process. One signal of
+// each kind is buffered for a host that is starting, and stands for all that arrive in the
+// meantime.
 type hearing struct {
 	hangup, restart chan os.Signal
-	terminal        bool // it was started from one, which SIGHUP is the end of
+	// terminal reports whether the host was started from a terminal. SIGHUP then means that the
+	// terminal has closed.
+	terminal bool
 }
 
-// hear hears them. SIGHUP from a terminal stays what ends a host that starts.
+// hear starts to listen for signals. A SIGHUP from a terminal still ends a host that is starting.
 func hear() *hearing {
 	s := &hearing{make(chan os.Signal, 1), make(chan os.Signal, 1), onTerminal()}
 	s.listen()
 	return s
 }
 
-// gone reports whether the terminal is gone that the host was started from.
+// gone reports whether the host was started from a terminal and the terminal is gone.
 func (s *hearing) gone() bool { return s.terminal && !onTerminal() }
 
 func onTerminal() bool { return term.IsTerminal(int(os.Stdin.Fd())) }
@@ -35,15 +38,16 @@ func (s *hearing) listen() {
 	}
 }
 
-// listenHangup takes SIGHUP from whoever hears it as an end. It is ignored in between: Reset
-// would let it end the process.
+// listenHangup takes SIGHUP over from the handler that ends the process. SIGHUP is ignored in
+// between, because signal.Reset would let it end the process.
 func (s *hearing) listenHangup() {
 	signal.Ignore(syscall.SIGHUP)
 	signal.Notify(s.hangup, syscall.SIGHUP)
 }
 
-// ignore has the next program of this process start without them: until it hears them itself, one
-// would end it. It reads the configuration anew in any case.
+// ignore makes the next program of this process ignore the signals until it listens for them
+// itself; otherwise a signal would end it. No reload is lost, because that program reads the
+// configuration anew.
 func (s *hearing) ignore() {
 	signal.Ignore(syscall.SIGUSR2)
 	if !s.terminal {
@@ -51,8 +55,8 @@ func (s *hearing) ignore() {
 	}
 }
 
-// onHangup calls reload for each SIGHUP, one after the other, and stop when the terminal that the
-// host was started from is gone: then nobody meant the configuration.
+// onHangup calls reload for each SIGHUP, one after the other. It calls stop when the terminal
+// that the host was started from is gone, because then the signal is not a request to reload.
 func (s *hearing) onHangup(reload, stop func()) (end func()) {
 	if s.terminal {
 		s.listenHangup()
@@ -67,10 +71,10 @@ func (s *hearing) onHangup(reload, stop func()) (end func()) {
 	})
 }
 
-// onRestart calls restart for each SIGUSR2, until it does.
+// onRestart calls restart for each SIGUSR2 until restart returns true.
 func (s *hearing) onRestart(restart func() bool) (end func()) { return each(s.restart, restart) }
 
-// each calls do for each signal, until it reports that this was the last.
+// each calls do for each signal until do returns true.
 func each(told <-chan os.Signal, do func() (last bool)) (end func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() { // ends with end, which waits for it

@@ -9,10 +9,12 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// Signals that come at any moment of a restart end no host: neither between one program and the
-// next, nor while that starts. There is no terminal that SIGHUP could be the end of.
+// Signals at any moment of a restart do not end a host, neither between one program and the next
+// nor while the next one starts. The host has no terminal, so a SIGHUP does not mean that one has
+// closed.
 func TestSignalsDuringARestartEndNoHost(t *testing.T) {
-	for name, signal := range map[string]syscall.Signal{"HUP": syscall.SIGHUP, "USR2": syscall.SIGUSR2} {
+	for name, signal := range map[string]syscall.Signal{"HUP": syscall.SIGHUP,
+		"USR2": syscall.SIGUSR2} {
 		t.Run(name, func(t *testing.T) {
 			host := mcptest.Start(t, mcptest.HostOptions{Config: withServer(t)})
 			at := host.MCP
@@ -31,7 +33,7 @@ func TestSignalsDuringARestartEndNoHost(t *testing.T) {
 					}
 				}
 			}
-			time.Sleep(time.Second) // a restart may be under way
+			time.Sleep(time.Second) // A restart may be under way.
 			host.MCP = at
 			serves(t, host)
 		})

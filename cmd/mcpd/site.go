@@ -12,26 +12,30 @@ import (
 	"time"
 )
 
-// site is the server behind a URL that the arena has: a process that ends with its input, which is ours, however we end.
+// site is the arena's server behind a URL. Its process ends when its standard input closes,
+// however this process ends.
 type site struct {
-	mu  sync.Mutex // guards the fields below; reloads ask for the URL too
+	// mu guards the fields below, because reloads ask for the URL too.
+	mu  sync.Mutex
 	cmd *exec.Cmd
 	in  io.Closer
 	url string
 }
 
-// siteTime bounds its start, and its end.
+// siteTime bounds the start and the end of the process.
 const siteTime = 10 * time.Second
 
-// open starts it unless it was, and returns its URL.
+// open starts the process unless it is running, and returns its URL.
 func (s *site) open(program, state string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.url != "" {
 		return s.url, nil
 	}
-	cmd := exec.Command(program, "chaos", "server", "--http", "127.0.0.1:0", "--with-input", "--state", state)
-	cmd.Stderr, cmd.SysProcAttr = os.Stderr, &syscall.SysProcAttr{Setpgid: true} // what a terminal sends is for us
+	cmd := exec.Command(program, "chaos", "server", "--http", "127.0.0.1:0", "--with-input",
+		"--state", state)
+	// Signals from a terminal go to this process only.
+	cmd.Stderr, cmd.SysProcAttr = os.Stderr, &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return "", err
@@ -54,7 +58,7 @@ func (s *site) open(program, state string) (string, error) {
 	return s.url, nil
 }
 
-// close ends it and waits for that.
+// close ends the process and waits for its end.
 func (s *site) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,5 +68,6 @@ func (s *site) close() {
 	_ = s.in.Close()
 	late := time.AfterFunc(siteTime, func() { _ = s.cmd.Process.Kill() })
 	defer late.Stop()
-	_ = s.cmd.Wait() // however it ended, it has
+	// The exit status does not matter.
+	_ = s.cmd.Wait()
 }

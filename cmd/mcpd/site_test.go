@@ -9,7 +9,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// The arena's server behind a URL is started once, is there when its URL is, and ends with its input.
+// The arena's server behind a URL is started once, serves as soon as its URL is known, and ends
+// with its input.
 func TestSiteIsThereUntilItIsClosed(t *testing.T) {
 	var s site
 	first, err := s.open(mcptest.Mcpd(t), t.TempDir())

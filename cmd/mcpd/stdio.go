@@ -29,12 +29,17 @@ func stdioCommand() *cobra.Command {
 	var at tenant.Route
 	cmd := &cobra.Command{
 		Use: "stdio", Short: "Serve one client on standard input and output", Args: cobra.NoArgs,
-		Long: "Serve one client that speaks only stdio. With --url, $MCPD_URL or a host on " + defaultURL + " it joins that host, with the\n" +
-			"key in $MCPD_KEY; otherwise, and always with --config, it runs a host of its own, with the configuration that `mcpd serve`\n" +
-			"would use elsewhere: of the working directory it reads no file unless --config names it. That host has no listeners, and\n" +
+		Long: "Serve one client that speaks only stdio. With --url, $MCPD_URL or a host on " +
+			defaultURL + " it joins that host, with the\n" +
+			"key in $MCPD_KEY; otherwise, and always with --config, it runs a host of its own, with the " +
+			"configuration that `mcpd serve`\n" +
+			"would use elsewhere: of the working directory it reads no file unless --config names it. " +
+			"That host has no listeners, and\n" +
 			"its state is in memory.\n\n" +
-			"A host that is joined may be killed and started again: requests in flight fail with their reason, later ones wait for the\n" +
-			"host for up to " + reconnect.Wait.String() + ", and the session with its subscriptions is opened again.",
+			"A host that is joined may be killed and started again: requests in flight fail with their " +
+			"reason, later ones wait for the\n" +
+			"host for up to " + reconnect.Wait.String() +
+			", and the session with its subscriptions is opened again.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !tenant.ValidName(at.Tenant) || at.Server != "" && !tenant.ValidServer(at.Server) {
 				return fmt.Errorf("--tenant %q and --server %q name no endpoint", at.Tenant, at.Server)
@@ -68,7 +73,9 @@ func embed(ctx context.Context, in io.Reader, out io.Writer, file string, at ten
 		return err
 	}
 	if !exists(c.Tenants, at) {
-		return &failure{exitConfig, fmt.Errorf("%s has no tenant %q with a server %q", source, at.Tenant, at.Server)}
+		return &failure{
+			exitConfig, fmt.Errorf("%s has no tenant %q with a server %q", source, at.Tenant, at.Server),
+		}
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -81,7 +88,9 @@ func embed(ctx context.Context, in io.Reader, out io.Writer, file string, at ten
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- host.Run(running) }()
-	served := stdio.Serve(ctx, in, out, local{host.Edge(), streamable.Endpoint{Tenant: at.Tenant, Server: at.Server, Principal: auth.Anonymous}})
+	served := stdio.Serve(ctx, in, out, local{
+		host.Edge(), streamable.Endpoint{Tenant: at.Tenant, Server: at.Server, Principal: auth.Anonymous},
+	})
 	stop()
 	if err := errors.Join(ignoreCancel(served), <-ended); err != nil {
 		return &failure{exitFailure, err}
@@ -89,11 +98,12 @@ func embed(ctx context.Context, in io.Reader, out io.Writer, file string, at ten
 	return nil
 }
 
-// apart reports whether a file is there that does not depend on the working directory. A client's editor starts `mcpd stdio` in the project that is
-// open: a file there is somebody else's, and would name programs to run.
+// apart reports whether a file exists whose path does not depend on the working directory. An
+// editor starts `mcpd stdio` in the project that is open. A configuration there belongs to a
+// third party, and would name programs to run.
 func apart(path string) bool { return filepath.IsAbs(path) && isThere(path) }
 
-// quiet logs warnings: standard error belongs to the client's log.
+// quiet returns a logger for warnings only, because standard error belongs to the client's log.
 func quiet() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
@@ -111,11 +121,13 @@ type local struct {
 	at   streamable.Endpoint
 }
 
-func (l local) Open(ctx context.Context, first jsonrpc.Message, out transport.Sink, push stdio.Push) (stdio.Session, error) {
+func (l local) Open(ctx context.Context, first jsonrpc.Message, out transport.Sink,
+	push stdio.Push) (stdio.Session, error) {
 	return l.edge.OpenPushed(ctx, l.at, first, out, push)
 }
 
-func (l local) Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) (stdio.Peer, error) {
+func (l local) Call(ctx context.Context, m jsonrpc.Message,
+	out transport.Sink) (stdio.Peer, error) {
 	class, err := l.edge.Policy(l.at).Classify(protocol.Arrival{Method: m.Method, Params: m.Params})
 	if err == nil {
 		err = protocol.CheckMeta(m.Params)
@@ -130,7 +142,7 @@ func (l local) Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) 
 	return peer, peer.Call(ctx, m, nil, out)
 }
 
-// Gone does nothing: the host is here.
+// Gone does nothing, because the host is in this process.
 func (l local) Gone() {}
 
 var _ stdio.Session = (*session.Handle)(nil)

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// checkTime bounds each question to the program that is to take the place of this process.
+	// checkTime bounds each run of the program that is to replace this process.
 	checkTime = 20 * time.Second
-	// maxCheckOutput is how much of an answer is kept.
+	// maxCheckOutput bounds the bytes of output that are kept.
 	maxCheckOutput = 4 << 10
 )
 
-// runner runs a command: (*exec.Cmd).Run, or what a host has in its place.
+// runner runs a command. It is (*exec.Cmd).Run or the host's replacement for it.
 type runner func(*exec.Cmd) error
 
-// checkNext makes sure, before anything of this host stops, that the program at its path runs, is
-// an mcpd, and accepts the configuration.
+// checkNext checks, before any part of this host stops, that the program at its path runs, is an
+// mcpd, and accepts the configuration.
 func checkNext(ctx context.Context, run runner, source string) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -35,15 +35,17 @@ func checkNext(ctx context.Context, run runner, source string) error {
 		return err
 	}
 	if _, _, err := load(source, nil, config.Default); err != nil {
-		return nil // it takes flags of this process to accept it, which only serve has
+		// Only serve has the flags without which this configuration is not accepted, so the program
+		// cannot check it.
+		return nil
 	}
-	// Not `config check`, which refuses more than a start does.
+	// `config check` is not used, because it refuses more than a start does.
 	_, err = ask(ctx, run, program, "config", "print", "--config", source)
 	return err
 }
 
-// checkProgram makes sure that a program runs and is an mcpd. One that was written in half can be
-// executed, and crashes.
+// checkProgram checks that a program runs and is an mcpd. A half-written program may be
+// executable and then crash.
 func checkProgram(ctx context.Context, run runner, program string) error {
 	version, err := ask(ctx, run, program, "version")
 	if err == nil && !bytes.HasPrefix(version, []byte("mcpd ")) {
@@ -60,7 +62,8 @@ func ask(ctx context.Context, run runner, program string, args ...string) ([]byt
 	var out, wrong excerpt
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &wrong, time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's signals are not for it
+	// Signals from a terminal must not reach it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	err := run(cmd)
 	switch _, exited := errors.AsType[*exec.ExitError](err); {
@@ -75,7 +78,7 @@ func ask(ctx context.Context, run runner, program string, args ...string) ([]byt
 	return nil, fmt.Errorf("%s %s: %w", program, args[0], err)
 }
 
-// excerpt keeps the first bytes that are written to it.
+// excerpt keeps the first maxCheckOutput bytes that are written to it.
 type excerpt struct{ kept []byte }
 
 func (b *excerpt) Write(p []byte) (int, error) {

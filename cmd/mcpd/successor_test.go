@@ -16,19 +16,25 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// broken are programs that cannot take the place of a host. Each puts one where a good one is.
+// broken are programs that cannot replace a host. Each make function replaces a good program by a
+// broken one.
 var broken = []struct {
 	name, says string
 	make       func(t *testing.T, program string)
 }{
 	{"missing", "no such file", func(t *testing.T, program string) { must(t, os.Remove(program)) }},
-	{"not executable", "permission denied", func(t *testing.T, program string) { must(t, os.Chmod(program, 0o600)) }},
-	{"half-written", "", func(t *testing.T, program string) { // exec format error, or it crashes
+	{"not executable", "permission denied", func(t *testing.T, program string) {
+		must(t, os.Chmod(program, 0o600))
+	}},
+	// The system returns an exec format error, or the program crashes.
+	{"half-written", "", func(t *testing.T, program string) {
 		whole, err := os.ReadFile(program)
 		must(t, err)
 		replace(t, program, whole[:len(whole)/2])
 	}},
-	{"no program", "exec format error", func(t *testing.T, program string) { replace(t, program, []byte("\x00\x01")) }},
+	{"no program", "exec format error", func(t *testing.T, program string) {
+		replace(t, program, []byte("\x00\x01"))
+	}},
 }
 
 func must(t *testing.T, err error) {
@@ -45,7 +51,7 @@ func replace(t *testing.T, program string, text []byte) {
 	must(t, os.Rename(program+".new", program))
 }
 
-// programCopy is a copy of mcpd for a host to be started from.
+// programCopy returns a copy of mcpd from which a host can be started.
 func programCopy(t *testing.T) (path string, text []byte) {
 	t.Helper()
 	text, err := os.ReadFile(mcptest.Mcpd(t))
@@ -79,7 +85,7 @@ func serves(t *testing.T, h *mcptest.Host) {
 	call(t, h, "echo", "message=here", "here")()
 }
 
-// await waits until something is so.
+// await waits until a condition holds.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
@@ -89,7 +95,7 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// awaitEvents waits until the log has an event so many times.
+// awaitEvents waits until the log has an event the given number of times.
 func awaitEvents(t *testing.T, h *mcptest.Host, event string, times int) {
 	t.Helper()
 	await(t, fmt.Sprintf("%d times %s in the log", times, event), func() bool {
@@ -107,7 +113,7 @@ func metrics(t *testing.T, h *mcptest.Host) string {
 	return string(text)
 }
 
-// awaitCall waits until a call is with a server.
+// awaitCall waits until a call is in flight at a server.
 func awaitCall(t *testing.T, h *mcptest.Host) {
 	t.Helper()
 	await(t, "a call in flight", func() bool {
@@ -115,7 +121,8 @@ func awaitCall(t *testing.T, h *mcptest.Host) {
 	})
 }
 
-// A host whose program cannot be started again goes on as before, and is replaced once it can be.
+// A host whose program cannot be started again continues as before, and is replaced once the
+// program works.
 func TestNoRestartWithABrokenProgram(t *testing.T) {
 	program, text := programCopy(t)
 	host := mcptest.Start(t, mcptest.HostOptions{Binary: program, Config: withServer(t)})
@@ -142,7 +149,7 @@ func TestNoRestartWithABrokenProgram(t *testing.T) {
 	serves(t, host)
 }
 
-// A host whose program is broken while it drains serves on in the same process, with the same
+// A host whose program breaks while the host drains serves on in the same process, with the same
 // socket.
 func TestHostServesOnWhenItsProgramBreaks(t *testing.T) {
 	for _, b := range broken {
@@ -172,7 +179,7 @@ func TestHostServesOnWhenItsProgramBreaks(t *testing.T) {
 	}
 }
 
-// A program that does not answer is given up with the host's context, and in time.
+// The check of a program that does not answer ends with the host's context, and in time.
 func TestCheckOfAProgramEnds(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "mcpd")
 	replace(t, program, []byte("#!/bin/sh\nsleep 60 &\nwait\n"))
@@ -181,8 +188,11 @@ func TestCheckOfAProgramEnds(t *testing.T) {
 	if out, err := ask(ctx, (*exec.Cmd).Run, program, "version"); err == nil {
 		t.Errorf("it has answered %q", out)
 	}
-	replace(t, program, []byte("#!/bin/sh\nyes | head -c 1000000\nyes | head -c 1000000 >&2\nexit 3\n"))
-	if _, err := ask(t.Context(), (*exec.Cmd).Run, program, "version"); err == nil || len(err.Error()) > 2*maxCheckOutput+1000 {
+	replace(
+		t, program, []byte("#!/bin/sh\nyes | head -c 1000000\nyes | head -c 1000000 >&2\nexit 3\n"),
+	)
+	if _, err := ask(t.Context(), (*exec.Cmd).Run, program, "version"); err == nil ||
+		len(err.Error()) > 2*maxCheckOutput+1000 {
 		t.Errorf("got %v", err)
 	}
 }

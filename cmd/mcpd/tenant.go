@@ -14,10 +14,15 @@ import (
 )
 
 func tenantCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "tenant", Short: "Restart, quarantine or release a tenant of a running host", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "tenant", Short: "Restart, quarantine or release a tenant of a running host",
+		Args: cobra.NoArgs,
+	}
 	for _, verb := range []struct{ name, short string }{
-		{"restart", "Stop a tenant and start it again; its ends are forgotten, what an operator quarantined is not"},
-		{"quarantine", "Stop a tenant and do not start it until it is released, also in a host that is started anew"},
+		{"restart", "Stop a tenant and start it again; its ends are forgotten, what an operator " +
+			"quarantined is not"},
+		{"quarantine", "Stop a tenant and do not start it until it is released, also in a host that is " +
+			"started anew"},
 		{"release", "Start a tenant now that is paused or quarantined"},
 	} {
 		cmd.AddCommand(operateTenantCommand(verb.name, verb.short))
@@ -25,16 +30,17 @@ func tenantCommand() *cobra.Command {
 	return cmd
 }
 
-// settleTime is how long a command waits for a tenant to stop or to start. One that hangs is stopped
-// all the same, within the times of its actors.
+// settleTime bounds how long a command waits for a tenant to stop or to start. A tenant that
+// hangs is stopped nevertheless, within the time-outs of its actors.
 const settleTime = 5 * time.Second
 
-// moving reports whether a tenant is being stopped or started.
+// moving reports whether a tenant is stopping or starting.
 func moving(state string) bool {
 	return state == string(ladder.Stopping) || state == string(ladder.Starting)
 }
 
-// settled is the state of a tenant once nothing is under way with it, or after settleTime.
+// settled returns the state of a tenant once the tenant is no longer stopping or starting, or
+// after settleTime.
 func settled(ctx context.Context, flag string, t *mcpdv1.Tenant) (state string) {
 	state = t.GetState()
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
@@ -58,7 +64,7 @@ func settled(ctx context.Context, flag string, t *mcpdv1.Tenant) (state string) 
 	return state
 }
 
-// operateTenantCommand is the command that does one thing to a tenant.
+// operateTenantCommand returns the command that performs one operation on a tenant.
 func operateTenantCommand(verb, short string) *cobra.Command {
 	var flag string
 	cmd := &cobra.Command{
@@ -68,7 +74,8 @@ func operateTenantCommand(verb, short string) *cobra.Command {
 				return fmt.Errorf("%q is no tenant: write its name in the configuration", names[0])
 			}
 			var answer mcpdv1.Tenant
-			if err := adminPost(cmd.Context(), flag, fmt.Sprintf("/admin/v1/tenants/%s/%s", url.PathEscape(names[0]), verb), &answer); err != nil {
+			if err := adminPost(cmd.Context(), flag,
+				fmt.Sprintf("/admin/v1/tenants/%s/%s", url.PathEscape(names[0]), verb), &answer); err != nil {
 				return err
 			}
 			state := settled(cmd.Context(), flag, &answer)
@@ -77,11 +84,13 @@ func operateTenantCommand(verb, short string) *cobra.Command {
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", answer.GetName(), state)
 			if moving(state) {
-				fmt.Fprintln(cmd.ErrOrStderr(), "It is decided, and goes on by itself: `mcpd tree` shows when it is done.")
+				fmt.Fprintln(cmd.ErrOrStderr(),
+					"It is decided, and goes on by itself: `mcpd tree` shows when it is done.")
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&flag, "admin", "", "address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
+	cmd.Flags().StringVar(&flag, "admin", "",
+		"address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
 	return cmd
 }

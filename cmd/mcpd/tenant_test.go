@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// A command waits for a moment until its tenant has stopped. One that takes longer is shown as it is,
-// with how to watch it, and that is no failure.
+// A command waits a moment until its tenant has stopped. If the tenant takes longer, the command
+// prints its current state and how to watch it. That is not a failure.
 func TestTenantThatStopsSlowlyIsShownAsStopping(t *testing.T) {
 	for _, row := range []struct {
-		after     int32 // how often it is looked at until it has stopped
+		after     int32 // how many polls it takes until the tenant has stopped
 		out, errs string
 	}{
 		{0, "acme: quarantined\n", ""},
@@ -44,14 +44,16 @@ func TestTenantThatStopsSlowlyIsShownAsStopping(t *testing.T) {
 		begin := time.Now()
 		err := cmd.ExecuteContext(t.Context())
 		host.Close()
-		if took := time.Since(begin); err != nil || out.String() != row.out || !strings.Contains(errs.String(), row.errs) ||
+		if took := time.Since(begin); err != nil || out.String() != row.out ||
+			!strings.Contains(errs.String(), row.errs) ||
 			row.errs == "" && errs.Len() > 0 || took > 2*settleTime {
 			t.Errorf("%d looks: %v, %q, %q after %v", row.after, err, out.String(), errs.String(), took)
 		}
 	}
 }
 
-// A command that is interrupted meanwhile says so: what becomes of the tenant was not seen.
+// A command that is interrupted while it waits says so, because the final state of the tenant is
+// unknown.
 func TestTenantCommandThatIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -45,7 +45,8 @@ func treeCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&addr, "admin", "", "address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
+	flags.StringVar(&addr, "admin", "",
+		"address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
 	flags.BoolVar(&asJSON, "json", false, "as JSON")
 	flags.BoolVar(&watch, "watch", false, "show it again whenever it changes")
 	flags.BoolVar(&all, "all", false, "show pools whole, not only what changed lately")
@@ -66,7 +67,7 @@ func showTree(out io.Writer, raw []byte, asJSON bool) error {
 	return w.Flush()
 }
 
-// watchTree shows each tree of an event stream until it ends.
+// watchTree shows each tree of an event stream until the stream ends.
 func watchTree(ctx context.Context, out io.Writer, body io.Reader, asJSON bool) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, 64<<20)

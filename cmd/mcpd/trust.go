@@ -11,24 +11,25 @@ import (
 	"syscall"
 )
 
-// who is the user and the groups of a process, for the question whose files it may trust.
+// who is the user and the groups of a process. It decides which files the process may trust.
 type who struct {
 	user   int
 	groups []int
 }
 
-// self is this process.
+// self returns the user and the groups of this process.
 func self() who {
-	groups, _ := os.Getgroups() // without them the one that it acts as is left
+	// Without the list, the effective group remains.
+	groups, _ := os.Getgroups()
 	return who{os.Geteuid(), append(groups, os.Getegid())}
 }
 
 // maxLinks bounds the symbolic links of one path, as the kernel does.
 const maxLinks = 40
 
-// trusts refuses a path when somebody other than root and the user of this process could change
-// what is there: the file or directory itself, a directory above it, or a link on the way. What is
-// not there yet is no reason. An error says what is wrong, where, why that matters, and what to do.
+// trusts refuses a path that a user other than root and the user of this process could change:
+// the file or directory itself, a directory above it, or a link on the way. A path that does not
+// exist yet is accepted. The error says what is wrong, where, why that matters, and what to do.
 func (w who) trusts(path, why string) error {
 	abs := path
 	if !filepath.IsAbs(path) {
@@ -36,7 +37,8 @@ func (w who) trusts(path, why string) error {
 		if err != nil {
 			return err
 		}
-		abs = dir + "/" + path // not joined: what ".." is of, the links before it say
+		// The path is not cleaned, because the links before a ".." decide which directory it refers to.
+		abs = dir + "/" + path
 	}
 	at, rest, links := "/", split(abs), 0
 	info, err := os.Lstat(at)
@@ -46,7 +48,7 @@ func (w who) trusts(path, why string) error {
 	for {
 		last := len(rest) == 0
 		shown := at
-		if last && links == 0 { // as it was named
+		if last && links == 0 { // as the caller named it
 			shown = path
 		}
 		if err := w.trustsEntry(shown, why, info, last); err != nil || last {
@@ -82,8 +84,8 @@ func (w who) trusts(path, why string) error {
 	}
 }
 
-// split is the names of an absolute path. A ".." stays one of them: it is joined to what is
-// resolved by then.
+// split returns the names of an absolute path. A ".." stays in the list, because it is applied
+// only after the names before it are resolved.
 func split(abs string) (names []string) {
 	for name := range strings.SplitSeq(abs, "/") {
 		if name != "" && name != "." {
@@ -93,9 +95,9 @@ func split(abs string) (names []string) {
 	return names
 }
 
-// trustsEntry is trusts of one file, directory or link. Last is the one that the path is of: of the
-// directories above it one with the sticky bit, as /tmp is, may be writable, because nobody else
-// can take out of it what is checked next.
+// trustsEntry checks one file, directory or link. Last says that it is the end of the path. A
+// directory above the end may be writable if it has the sticky bit, as /tmp has, because other
+// users cannot replace the entry that is checked next.
 func (w who) trustsEntry(path, why string, info fs.FileInfo, last bool) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -126,19 +128,20 @@ func (w who) trustsEntry(path, why string, info fs.FileInfo, last bool) error {
 	if slices.Contains(w.groups, int(stat.Gid)) {
 		return nil
 	}
-	return fmt.Errorf("%s: group %d, which this process is not in, may write this %s (mode %04o), %s, "+
+	return fmt.Errorf("%s: group %d, which this process is not in, may write this %s (mode %04o), "+
+		"%s, "+
 		"chmod g-w %s", path, stat.Gid, kind, mode.Perm(), why, path)
 }
 
-// readOnly reports whether nobody can write to the file system, whatever the mode says:
-// orchestrators mount configurations so.
+// readOnly reports whether the file system is read-only, whatever the mode says. Orchestrators
+// mount configurations this way.
 func readOnly(path string) bool {
 	const flag = 1 // ST_RDONLY and MNT_RDONLY
 	var stat syscall.Statfs_t
 	return syscall.Statfs(path, &stat) == nil && stat.Flags&flag != 0
 }
 
-// trustsIn is trusts of what is directly in a directory, which is trusted itself.
+// trustsIn checks the direct entries of a directory that is trusted itself.
 func (w who) trustsIn(dir, why string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // version is set by the linker in a release: -X main.version=1.2.3.
 var version = "devel"
 
-// build says what this binary was made from.
+// build returns the version, commit and Go version of this binary.
 func build() supervisor.Build {
 	b := supervisor.Build{Version: version, Commit: "unknown"}
 	info, ok := debug.ReadBuildInfo()
@@ -42,7 +42,8 @@ func versionCommand() *cobra.Command {
 				fmt.Fprintf(cmd.OutOrStdout(), "mcpd %s (%s, %s)\n", b.Version, b.Commit, b.Go)
 				return nil
 			}
-			out, err := json.Marshal(map[string]string{"version": b.Version, "commit": b.Commit, "go": b.Go}, json.Deterministic(true))
+			out, err := json.Marshal(map[string]string{"version": b.Version, "commit": b.Commit, "go": b.Go},
+				json.Deterministic(true))
 			if err != nil {
 				return err
 			}
