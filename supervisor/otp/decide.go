@@ -315,7 +315,7 @@ func (s *state) startFailed(now time.Time, k *kid, reason error, parked bool) {
 		s.roster.move(k, dead)
 		k.reason, k.again = reason, true
 		s.do(doAgain, k)
-		s.plan = s.plan[:0]
+		s.plan = nil
 		s.settle(now)
 		return
 	}

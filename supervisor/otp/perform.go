@@ -57,6 +57,7 @@ func (v *supervisor) perform(now time.Time, a action) {
 			defer v.guard.sys.mourn(left)
 			v.guard.row.remove(r)
 			r.disinherit(ErrShutdown)
+			r.ended()
 		}
 	case doReply:
 		v.answer(a)

@@ -155,17 +155,25 @@ func (s *state) settleIdle(k *kid, remove bool) {
 	}
 }
 
+// behind returns the list without its first entry. The memory of the list keeps nothing of that
+// entry, which may be all that still refers to a removed child.
+func behind[T any](list []T) []T {
+	var none T
+	list[0] = none
+	return list[1:]
+}
+
 // stepped continues with the plan if the plan waits for k.
 func (s *state) stepped(now time.Time, k *kid) {
 	if len(s.plan) > 0 && s.plan[0].kid == k {
-		s.plan = s.plan[1:]
+		s.plan = behind(s.plan)
 		s.advance(now)
 	}
 }
 
 // advance follows the plan up to the next step that takes time.
 func (s *state) advance(now time.Time) {
-	for ; len(s.plan) > 0; s.plan = s.plan[1:] {
+	for ; len(s.plan) > 0; s.plan = behind(s.plan) {
 		k := s.plan[0].kid
 		if k.deleted {
 			continue
@@ -225,7 +233,7 @@ func (s *state) settle(now time.Time) {
 	}
 	for len(s.waiting) > 0 && len(s.plan) == 0 && s.mode == serving {
 		k := s.waiting[0]
-		s.waiting = s.waiting[1:]
+		s.waiting = behind(s.waiting)
 		if k.stage == dead && !k.again {
 			s.verdict(now, k)
 		}

@@ -269,6 +269,17 @@ func (r *row) disinherit(reason error) {
 	})
 }
 
+// ended drops what started this row and the rows below it, once they are removed. Refs outlive them
+// in timers and in the tables of other actors, and would keep all that a start closes over.
+func (r *row) ended() {
+	for _, r := range append(r.all(), r) {
+		c := *r.child()
+		c.Start = c.Start.ended()
+		r.spec.Store(&c)
+		r.extra.Store(nil)
+	}
+}
+
 // all returns the rows below this one, children before their parents.
 func (r *row) all() (all []*row) {
 	for _, c := range r.rows() {

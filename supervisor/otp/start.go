@@ -98,4 +98,19 @@ func (s Start) Spec() (spec Spec, ok bool) {
 	return s.static(), true
 }
 
+// ended returns the start of a row that is removed: of the same type, and it starts nothing. A late
+// incarnation that the supervisor has given up may still come to it.
+func (s Start) ended() Start {
+	if s.Type() == SupervisorType {
+		return Start{supervisor: func(any) Spec { return Spec{} }}
+	}
+	return Start{worker: func(any) Behaviour { return gone{} }}
+}
+
+// gone is the behaviour of a removed row.
+type gone struct{ Base }
+
+func (gone) Init(*Process) error         { return ErrShutdown }
+func (gone) Receive(*Process, any) error { return ErrShutdown }
+
 func (s Start) isZero() bool { return s.worker == nil && s.supervisor == nil }

@@ -67,9 +67,10 @@ func (v *supervisor) begin() {
 	}
 	kept := make(map[string]*row, len(old))
 	for _, c := range old {
-		r.remove(c)
-		if v.static[c.id] {
+		if r.remove(c); v.static[c.id] {
 			kept[c.id] = c
+		} else {
+			c.ended()
 		}
 	}
 	for _, c := range spec.Children {
@@ -111,7 +112,7 @@ func (v *supervisor) step(in any) {
 func (v *supervisor) carryOut(now time.Time) {
 	for len(v.undone) > 0 {
 		a := v.undone[0]
-		v.undone = v.undone[1:]
+		v.undone = behind(v.undone)
 		v.perform(now, a)
 	}
 }
@@ -300,9 +301,10 @@ func (v *supervisor) exit(now time.Time, reason error) {
 			return
 		}
 		defer v.guard.sys.mourn(left)
+		c.disinherit(reason)
 		if !v.static[c.id] {
 			r.remove(c)
+			c.ended()
 		}
-		c.disinherit(reason)
 	})
 }

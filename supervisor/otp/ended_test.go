@@ -1,0 +1,72 @@
+package otp
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+	"weak"
+)
+
+// A Ref outlives its row: it waits in timers and in the tables of other actors. It keeps nothing of
+// what ran there, neither the arguments of the start nor the closure that starts it.
+func TestRefOfAnEndedRowKeepsNothing(t *testing.T) {
+	type work struct{ _ [1 << 20]byte }
+	keep := func(w *work) Start {
+		return Worker(func() Behaviour {
+			return &script{init: func(p *Process) error { p.SetStatus(w); return nil }}
+		})
+	}
+	child := func(w *work) Child { return Child{ID: "w", Restart: Temporary, Start: keep(w)} }
+	below := func(w *work) Spec { return Spec{Children: []Child{child(w)}} }
+	ctx := context.Background()
+	for name, start := range map[string]func(sup Ref, w *work) (Ref, error){
+		"a child": func(sup Ref, w *work) (Ref, error) { return StartChild(ctx, sup, child(w)) },
+		"a child of a supervisor": func(sup Ref, w *work) (Ref, error) {
+			return StartChild(ctx, sup, Child{ID: "s", Restart: Temporary, Start: Supervisor(below(w))})
+		},
+		"an entry of a pool": func(sup Ref, w *work) (Ref, error) {
+			pool := Spec{Strategy: SimpleOneForOne, Children: []Child{{
+				Restart: Temporary,
+				Start:   SupervisorWith(func(args any) Spec { return below(args.(*work)) }),
+			}}}
+			ref, err := StartChild(ctx, sup, Child{ID: "p", Restart: Temporary, Start: Supervisor(pool)})
+			if err != nil {
+				return ref, err
+			}
+			return StartChildArgs(ctx, ref, "x", w)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sys := NewSystem(Options{})
+			defer sys.Close()
+			tree, err := sys.Start(ctx, "top", Spec{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := new(work)
+			held := weak.Make(w)
+			ref, err := start(tree.Ref(), w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if below := ref.Child("w"); !below.IsZero() {
+				ref = below
+			}
+			runtime.GC()
+			if held.Value() == nil {
+				t.Fatal("the work is not held while it runs")
+			}
+			top, id := tree.Ref(), tree.Snapshot().Children[0].ID
+			if err := TerminateChild(ctx, top, id); err != nil {
+				t.Fatal(err)
+			}
+			for end := time.Now().Add(5 * time.Second); held.Value() != nil; runtime.GC() {
+				if time.Now().After(end) {
+					t.Fatalf("%v holds the work", ref)
+				}
+			}
+			runtime.KeepAlive(ref)
+		})
+	}
+}
