@@ -71,16 +71,14 @@ func newListen(uri string, f subscription.Filter) *listen {
 
 // listenTo subscribes to a resource. If an earlier subscription to it is being opened or ended, the
 // new one waits for that. Then is called with nil, or with the reason why the server did not agree.
+// Without a call, sessions already count as subscribed: then the subscription is opened again until
+// it is in force.
 func (c *Connection) listenTo(uri string, then func(error)) {
 	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == uri && !l.acked {
 			l.then = append(l.then, then)
 			return
 		}
-	}
-	if len(c.listens) >= MaxListens {
-		then(protocol.Overloaded("subscriptions to server "+c.o.Server, 0))
-		return
 	}
 	f, ofExtensions := subscription.Named(uri)
 	if !ofExtensions {
@@ -95,16 +93,20 @@ func (c *Connection) listenTo(uri string, then func(error)) {
 	c.openListen(l)
 }
 
-// openListen sends one subscription.
+// openListen sends one subscription, if there is room for one more.
 func (c *Connection) openListen(l *listen) {
 	l.acked = false
+	if l.uri != "" && len(c.listens) >= MaxListens {
+		c.unopened(l, protocol.Overloaded("subscriptions to server "+c.o.Server, 0))
+		return
+	}
 	id, err := c.ask("subscriptions/listen", l.filter.Params(), 0,
 		func(_ jsontext.Value, err error) error {
 			c.listenEnded(l, err)
 			return nil
 		})
 	if err != nil {
-		c.settleListen(l, err)
+		c.unopened(l, err)
 		return
 	}
 	l.id, c.listens[id] = id, l
@@ -175,8 +177,7 @@ func (c *Connection) settleListen(l *listen, err error) {
 }
 
 // listenEnded opens a subscription again that ended without our doing. Changes in between were not
-// announced, so everything counts as changed. A server that does not know the method, or has
-// refused, is not asked again.
+// announced, so everything counts as changed.
 func (c *Connection) listenEnded(l *listen, err error) {
 	if l.leaving {
 		c.left(l)
@@ -184,20 +185,31 @@ func (c *Connection) listenEnded(l *listen, err error) {
 	}
 	c.forgetListen(l)
 	c.renewLists(l)
-	if !l.acked {
-		var refused *jsonrpc.Error
-		if err == nil || errors.As(err, &refused) {
-			c.notGranted(l, subscription.Filter{})
-		}
-		if err == nil {
-			err = protocol.NotAnnounced(l.uri)
-		}
-		c.settleListen(l, err)
-		if l.uri != "" || protocol.ConditionOf(err) != protocol.ConditionUpstreamLost {
-			return
-		}
+	if l.acked {
+		c.listenLater(l)
+	} else {
+		c.unopened(l, err)
 	}
-	c.listenLater(l)
+}
+
+// unopened handles a subscription that could not be opened; without err the server has ended it
+// before it granted anything. If sessions count as subscribed, it is opened again after its pause,
+// since no message would tell them that they are not. So is the subscription to lists, unless the
+// server has refused it.
+func (c *Connection) unopened(l *listen, err error) {
+	var refused *jsonrpc.Error
+	again := l.uri == ""
+	if err == nil || errors.As(err, &refused) {
+		c.notGranted(l, subscription.Filter{})
+		again = false
+	}
+	if err == nil {
+		err = protocol.NotAnnounced(l.uri)
+	}
+	c.settleListen(l, err)
+	if again || c.interest.Agreed(l.uri) {
+		c.listenLater(l)
+	}
 }
 
 // listenLater opens a subscription again after its pause.
@@ -221,15 +233,26 @@ func (c *Connection) lateAck(l *listen) {
 }
 
 // listenAgain opens a subscription after its pause, if its server is still there and nobody has
-// subscribed to the same thing meanwhile.
+// subscribed to the same thing meanwhile. While the server is away, it waits for the server.
 func (c *Connection) listenAgain(m relisten) {
 	l := m.l
-	if m.attempt != c.attempt || c.state != Ready || l.uri != "" && !c.interest.Agreed(l.uri) ||
-		c.listensTo(l.uri) {
-		return
+	switch {
+	case m.attempt != c.attempt, l.uri != "" && !c.interest.Agreed(l.uri), c.listensTo(l.uri):
+	case c.state != Ready:
+		c.relistens = append(c.relistens, m)
+	default:
+		l.missed = true
+		c.openListen(l)
 	}
-	l.missed = true
-	c.openListen(l)
+}
+
+// listenNow opens the subscriptions that have waited for the server.
+func (c *Connection) listenNow() {
+	waiting := c.relistens
+	c.relistens = nil
+	for _, m := range waiting {
+		c.listenAgain(m)
+	}
 }
 
 func (c *Connection) listensTo(uri string) bool {
@@ -310,7 +333,7 @@ func (c *Connection) unlisten(l *listen) {
 }
 
 // left handles the end of a subscription that was ended from here. It opens the subscription to
-// lists again, and one to a resource that a session wants meanwhile.
+// lists again, and one to a resource that a session wants meanwhile or still counts as subscribed to.
 func (c *Connection) left(l *listen) {
 	c.forgetListen(l)
 	c.renewLists(l)
@@ -319,6 +342,8 @@ func (c *Connection) left(l *listen) {
 		c.listenLater(l)
 	case len(l.then) > 0:
 		c.openListen(l)
+	case c.interest.Agreed(l.uri):
+		c.listenLater(l)
 	}
 }
 

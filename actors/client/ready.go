@@ -54,6 +54,7 @@ func (c *Connection) inUse() {
 	c.lostAt, c.cause, c.incident, c.quiet, c.readyAt = time.Time{}, nil, "", false, c.p.Now()
 	c.fails = failures{}
 	c.interested(interest.Event{Op: interest.Settle})
+	c.listenNow()
 	c.writeTells()
 	c.takeTurns()
 	c.maybeLinger()

@@ -158,7 +158,9 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 	case linesDue:
 		c.linesOver(m.id)
 	case interestDue:
-		c.interested(interest.Event{Op: m.op})
+		if m.attempt == 0 || m.attempt == c.attempt {
+			c.interested(interest.Event{Op: m.op, URI: m.uri})
+		}
 	case firstDue: // see firstOver
 	case refusedAnswerDue:
 		c.endRefused(m)

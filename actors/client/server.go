@@ -34,6 +34,7 @@ type server struct {
 	unanswered  *atomic.Int64      // requests to which its reader has seen no answer
 	drives      map[uint64]*drive
 	listens     map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
+	relistens   []relisten             // those whose pause ended while the server was away
 	early       early.Early
 	questions   questions.Table[answerer] // questions that clients have not answered
 	lines       lateLines                 // answers that wait for log lines

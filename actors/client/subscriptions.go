@@ -60,9 +60,11 @@ func (c *Connection) interested(in interest.Event) (answered func(error)) {
 		case interest.Missed:
 			c.missedOn(e)
 		case interest.Pause:
-			c.p.After(roomTime, interestDue{interest.Retry})
+			c.p.After(roomTime, interestDue{op: interest.Retry})
+		case interest.Later:
+			c.p.After(interest.AgainAfter, interestDue{interest.Again, e.URI, c.attempt})
 		case interest.Hold:
-			c.p.After(interest.HoldTime, interestDue{interest.Expire})
+			c.p.After(interest.HoldTime, interestDue{op: interest.Expire})
 		case interest.Release:
 			c.takeTurns()
 		}
@@ -102,8 +104,12 @@ func (c *Connection) askAside(a interest.Ask) {
 }
 
 // interestDue says that time is up. It is reserved (`Owed`): there is one for each Pause and each
-// Hold.
-type interestDue struct{ op interest.Op }
+// Hold, and one for each resource that is asked for again.
+type interestDue struct {
+	op      interest.Op
+	uri     string
+	attempt uint64 // of the server that it is about; 0 for any
+}
 
 func (interestDue) Class() otp.Class { return otp.Owed }
 

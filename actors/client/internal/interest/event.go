@@ -47,6 +47,7 @@ const (
 	Answered               // the server has answered Ask, which may be that of Call
 	Crowded                // the server had no room for Ask
 	Retry                  // there may be room again
+	Again                  // the pause of Later is over
 	Expire                 // Hold is over
 	Settle                 // the server is ready
 	GiveUp                 // nobody waits for the server any longer
@@ -89,6 +90,7 @@ const (
 	Serve                   // messages that name no call may be about Session
 	Missed                  // tell Session, or all where it is empty, that URI may have changed
 	Pause                   // Retry comes after a while
+	Later                   // Again comes for URI after AgainAfter
 	Hold                    // calls wait until Release; Expire comes At
 	Release                 // calls go on
 )

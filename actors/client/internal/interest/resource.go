@@ -65,6 +65,7 @@ func (s *step) call(in Event) {
 			s.asking[uri] = append(waiting, waiter{call: in.Call})
 			e.Do = Keep
 		default:
+			s.asking[uri] = nil
 			e.Do = Write
 		}
 	case !s.letGo(uri, from) || asked:
@@ -94,11 +95,27 @@ func (s *step) answered(in Event) {
 		s.do(Effect{Do: Answer, Call: in.Call, Err: in.Err})
 	case method == listen: // nobody waits
 	case method == subscribe && !asked:
-		s.subscribed(about, in)
+		s.called(about, in)
 	case asked:
 		s.followed(about, method == subscribe, in.Err)
 	default:
 		s.followed(about, false, nil)
+	}
+}
+
+// called handles the server's answer to a subscription that was a call. If it was refused, others
+// that want the resource may still get it: the call may have failed for reasons of its own.
+func (s *step) called(uri string, in Event) {
+	agreed := in.Err == nil || in.Late
+	in.Late = false // followed lets go of what nobody wants by now
+	waiting := s.asking[uri]
+	delete(s.asking, uri)
+	s.subscribed(uri, in)
+	if agreed {
+		s.asking[uri] = waiting
+		s.followed(uri, true, nil)
+	} else if len(s.uris[uri]) > 0 && s.follow(uri, true, false) {
+		s.asking[uri] = waiting
 	}
 }
 
@@ -160,8 +177,23 @@ func (s *step) followed(uri string, wanted bool, err error) {
 			s.do(Effect{Do: Missed, URI: uri, Session: w.session})
 		}
 	}
-	if !wants && wanted {
+	switch {
+	case !wants && wanted:
 		s.follow(uri, false, false)
+	case wanted && err != nil && s.Agreed(uri):
+		s.do(Effect{Do: Later, URI: uri})
+	}
+}
+
+// again asks once more for a resource that the server has refused to announce. Its sessions count as
+// subscribed, since an earlier server had agreed, and no message tells them that they are not.
+func (s *step) again(uri string) {
+	switch {
+	case !s.Agreed(uri) || s.Asking(uri):
+	case s.to.Ready:
+		s.follow(uri, true, true)
+	default:
+		s.do(Effect{Do: Later, URI: uri})
 	}
 }
 

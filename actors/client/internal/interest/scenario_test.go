@@ -80,6 +80,8 @@ type scene struct {
 	due     time.Time // of Hold
 	to      interest.Server
 	crowded bool
+	later   []string         // resources of Later, until again
+	again   time.Time        // when the last pause is over
 	out     []interest.Event // that answer what the server was asked, oldest first
 	script  strings.Builder
 }
@@ -116,7 +118,7 @@ func (s *scene) play(who, does string, rest []string) {
 	switch who + " " + does {
 	case "server starts":
 		s.table.Reset()
-		s.out = nil
+		s.out, s.later = nil, nil
 		s.to = interest.Server{Listens: arg == "modern", Levels: arg != "modern"}
 		s.step(interest.Event{Op: interest.Restore})
 	case "server is":
@@ -167,6 +169,12 @@ func (s *scene) wait(who, does string) {
 		s.due = time.Time{}
 		s.step(interest.Event{Op: interest.Expire})
 	}
+	if !s.now.Before(s.again) {
+		for _, uri := range s.later {
+			s.step(interest.Event{Op: interest.Again, URI: uri})
+		}
+		s.later = nil
+	}
 }
 
 // answer gives the server's answer to the oldest request about something.
@@ -195,6 +203,9 @@ func (s *scene) step(in interest.Event) {
 		switch e.Do {
 		case interest.Pause:
 			s.print("server ~ has no room")
+		case interest.Later:
+			s.print("server ~ is asked again about %s", e.URI)
+			s.later, s.again = append(s.later, e.URI), s.now.Add(interest.AgainAfter)
 		case interest.Listen:
 			s.print("server ~ stream of %s%s", e.URI,
 				map[bool]string{true: ", which may have changed"}[e.Missed])

@@ -18,6 +18,9 @@ const (
 	// requests out of order, so that the log lines and the updates of a call right behind them would
 	// be lost.
 	HoldTime = 2 * time.Second
+	// AgainAfter is how long a server that has refused to announce a resource is not asked again, if
+	// sessions count as subscribed to it.
+	AgainAfter = 10 * time.Second
 )
 
 // step is the handling of one event.
@@ -57,6 +60,8 @@ func (t *Table) Step(now time.Time, to Server, in Event) []Effect {
 		s.do(Effect{Do: Pause})
 	case Retry:
 		s.crowded = false
+	case Again:
+		s.again(in.URI)
 	case Expire:
 		if !now.Before(s.until) {
 			s.release()
