@@ -96,7 +96,7 @@ func (c *Connection) listenTo(uri string, then func(error)) {
 // openListen sends one subscription, if there is room for one more.
 func (c *Connection) openListen(l *listen) {
 	l.acked = false
-	if l.uri != "" && len(c.listens) >= MaxListens {
+	if l.uri != "" && c.resourceListens() >= MaxListens-1 {
 		c.unopened(l, protocol.Overloaded("subscriptions to server "+c.o.Server, 0))
 		return
 	}
@@ -253,6 +253,16 @@ func (c *Connection) listenNow() {
 	for _, m := range waiting {
 		c.listenAgain(m)
 	}
+}
+
+// resourceListens counts the subscriptions to resources.
+func (c *Connection) resourceListens() (n int) {
+	for _, l := range c.listens {
+		if l.uri != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *Connection) listensTo(uri string) bool {

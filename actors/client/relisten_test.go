@@ -1,14 +1,18 @@
 package client_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"mcpd/actors/client"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/splice"
+	"mcpd/supervisor/otp"
 	"mcpd/transport/streamable"
 )
 
@@ -133,6 +137,40 @@ func TestResourceIsSubscribedOnceAtALegacyServer(t *testing.T) {
 		r.Rest()
 		if r.outcome(one).Err != nil || r.outcome(two).Err != nil {
 			t.Errorf("one: %v, two: %v", r.outcome(one).Err, r.outcome(two).Err)
+		}
+		p.ExpectNothing(time.Minute)
+	})
+}
+
+// A server that was of the other era before may have been subscribed to more resources than streams
+// may be open. Those beyond the bound are listened to when there is room.
+func TestResourcesBeyondTheBoundAreListenedToLater(t *testing.T) {
+	const beyond = 2
+	uris := map[string]map[string]bool{}
+	for n := range client.MaxListens - 1 + beyond {
+		uris[fmt.Sprintf("a:%03d", n)] = map[string]bool{"one": true}
+	}
+	run(t, func(o *client.Options) {
+		modern(elicits)(o)
+		o.Restore = &client.Left{Sessions: map[string]otp.Ref{"one": o.Catalog}, URIs: uris}
+	}, func(r *rig) {
+		p := r.remote()
+		for m, n := announced(p), 1; ; m, n = nextListen(p), n+1 {
+			granted, _ := splice.Get(m.Params, "notifications")
+			acknowledge(p, m, string(granted))
+			if n == client.MaxListens {
+				break
+			}
+		}
+		r.attach("one")
+		p.ExpectNothing(time.Second)
+		r.forward("one", "resources/unsubscribe", `{"uri":"a:050"}`)
+		p.Expect("notifications/cancelled")
+		m := p.Expect("subscriptions/listen")
+		granted, _ := splice.Get(m.Params, "notifications")
+		acknowledge(p, m, string(granted))
+		if !strings.Contains(string(m.Params), `"a:12`) {
+			t.Errorf("%s, want one of those that waited", m.Params)
 		}
 		p.ExpectNothing(time.Minute)
 	})
