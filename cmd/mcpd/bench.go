@@ -19,11 +19,12 @@ import (
 func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure on this machine what a host costs and how soon it is back, beside others",
-		Long: "Measure on this machine what a host costs and how soon it is back, beside others: a " +
-			"server without it, relays that do as little as can be\n" +
-			"done, and Erlang/OTP where there is one. A run starts all that it measures by itself, on " +
-			"loopback, and needs no host.",
+		Short: "Measure the cost and the recovery time of a host, compared with others",
+		Long: "Measure on this machine the cost of a host and how fast it recovers, compared\n" +
+			"with a server without a host, with minimal relays, and with Erlang/OTP if it is\n" +
+			"installed. A run starts everything that it measures by itself, on loopback, and\n" +
+			"needs no host.",
+		Example: "  mcpd bench list\n  mcpd bench run --short",
 	}
 	cmd.AddCommand(benchListCommand(), benchRunCommand(), benchReportCommand(), benchCompareCommand(),
 		benchRoleCommand())
@@ -33,7 +34,8 @@ func benchCommand() *cobra.Command {
 func benchListCommand() *cobra.Command {
 	var long bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List what can be measured", Args: cobra.NoArgs,
+		Use: "list", Short: "List the scenarios", Args: cobra.NoArgs,
+		Example: "  mcpd bench list --long",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, s := range bench.All {
@@ -45,7 +47,8 @@ func benchListCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
-	cmd.Flags().BoolVar(&long, "long", false, "say what is timed, and beside what")
+	cmd.Flags().BoolVar(&long, "long", false,
+		"also describe what is timed, and what it is compared with")
 	return cmd
 }
 
@@ -53,12 +56,13 @@ func benchRunCommand() *cobra.Command {
 	o := bench.Options{Version: build().Version}
 	var to benchFiles
 	cmd := &cobra.Command{
-		Use: "run [NAME...]", Short: "Measure all scenarios, or these, and judge them by their gates",
-		Long: "Measure all scenarios, or these, and judge them by their gates. A gate is a ratio " +
-			"within the one run, or a count as of heap objects, and fails\n" +
-			"only when the whole 95 % interval lies beyond it; then the exit code is 1. Figures are worth " +
-			"keeping from a machine that does nothing else.\n" +
-			"It shows what was compared; every figure is in the record, which mcpd bench report shows.",
+		Use: "run [NAME...]", Short: "Measure all scenarios or the given ones, and check their gates",
+		Long: "Measure all scenarios or the given ones, and check their gates. A gate is a limit\n" +
+			"for a ratio within the run, or for a count such as heap objects. It fails only if\n" +
+			"the whole 95 % interval lies beyond the limit; the exit code is then 1. Keep only\n" +
+			"figures from an otherwise idle machine.\n\n" +
+			"The output shows the comparisons. The record has every figure, and\n" +
+			"`mcpd bench report` shows it.",
 		Example: "  mcpd bench run\n  mcpd bench run call-http call-stdio --short --html calls.html",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			o.Names, o.Say = names, func(format string, args ...any) {
@@ -69,9 +73,9 @@ func benchRunCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.Short, "short", false,
-		"as few rounds as gates can be judged by: a few minutes, no figures to keep")
+		"run only as many rounds as the gates need: a few minutes, no figures to keep")
 	flags.Uint64Var(&o.Seed, "seed", 1,
-		"of the draws that intervals of differences rest on, and of the order of some rounds")
+		"seed of the random draws for intervals of differences, and of the order of some rounds")
 	flags.StringVar(&to.json, "out", "", "write the record to this file, for report and compare")
 	to.flags(cmd)
 	return cmd
@@ -94,7 +98,7 @@ func benchRun(ctx context.Context, out io.Writer, o bench.Options, to *benchFile
 		o.Say("%s", f)
 	}
 	if len(failures) > 0 {
-		return &failure{exitFailure, fmt.Errorf("%d of the run's promises are broken", len(failures))}
+		return &failure{exitFailure, fmt.Errorf("%d checks of the run failed", len(failures))}
 	}
 	return nil
 }
@@ -102,7 +106,8 @@ func benchRun(ctx context.Context, out io.Writer, o bench.Options, to *benchFile
 // benchRoleCommand is the hidden command of a process that scenarios start.
 func benchRoleCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "role NAME [ARGUMENT]", Short: "Be a process of a measurement", Args: cobra.RangeArgs(1, 2),
+		Use: "role NAME [ARGUMENT]", Short: "Run as a process of a measurement",
+		Args:   cobra.RangeArgs(1, 2),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := kit.Play(cmd.Context(), bench.Roles, args[0], append(args, "")[1],

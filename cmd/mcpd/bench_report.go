@@ -20,7 +20,7 @@ type benchFiles struct{ json, html string }
 
 func (to *benchFiles) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&to.html, "html", "",
-		"write one page for people to this file; it needs nothing but itself")
+		"write a self-contained web page to this file")
 }
 
 // benchAll returns a function that writes several records one after the other with show.
@@ -57,10 +57,10 @@ func (to *benchFiles) write(list ...record.Record) error {
 func benchReportCommand() *cobra.Command {
 	var to benchFiles
 	cmd := &cobra.Command{
-		Use: "report FILE...", Short: "Show all that runs measured: as tables in Markdown, and as a page",
+		Use: "report FILE...", Short: "Show all measurements of runs as Markdown tables or a web page",
 		Args: needs("a file that mcpd bench run has written"),
-		Long: "Show all that runs measured, from the records that they have written: as tables in " +
-			"Markdown, and in a page as asked for. - is standard input.",
+		Long: "Show all measurements of runs, from the records that the runs have written: as\n" +
+			"Markdown tables, and as a web page if requested. The name - is standard input.",
 		Example: "  mcpd bench report run.json --html run.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var list []record.Record
@@ -83,12 +83,13 @@ func benchReportCommand() *cobra.Command {
 
 func benchCompareCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "compare OLD NEW", Short: "Tell what became better or worse between two runs on one machine",
+		Use: "compare OLD NEW", Short: "Show what became better or worse between two runs on one machine",
 		Args: cobra.ExactArgs(2),
-		Long: "Tell what became better or worse between two runs on one machine, from their records: " +
-			"by the ratios within each run, and by memory. Absolute times\n" +
-			"of two runs are not compared: nobody knows what else the machine did. The exit code is 1 " +
-			"when something became worse, by its whole 95 % interval.",
+		Long: "Show what became better or worse between two runs on one machine, from their\n" +
+			"records: by the ratios within each run, and by memory. Absolute times of two runs\n" +
+			"are not compared, because the other load on the machine is unknown. The exit code\n" +
+			"is 1 if something became worse by its whole 95 % interval.",
+		Example: "  mcpd bench compare old.json new.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var both [2]record.Record
 			for i, name := range args {

@@ -32,11 +32,11 @@ func callCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "call [tenant/]server tool",
-		Short: "Call one tool and print what it says",
-		Long: "Call one tool of a server behind a running host ($MCPD_URL, default " + defaultURL +
-			"; the key in $MCPD_KEY), or of any\n" +
-			"Streamable HTTP endpoint with --url, and print what it says. The exit code is 1 when the " +
-			"tool failed; `mcpd --help` has the others.",
+		Short: "Call one tool and print its result",
+		Long: "Call one tool of a server behind a running host, or of any Streamable HTTP\n" +
+			"endpoint with --url, and print the result. $MCPD_URL names the host (default\n" + defaultURL +
+			"), and $MCPD_KEY holds the key. The exit code is 1 if the\n" +
+			"tool failed; `mcpd --help` lists the others.",
 		Example: "  mcpd call demo echo --arg message=hello\n  mcpd call acme/files list_directory " +
 			"--arg path=/srv/acme\n  mcpd call --url http://127.0.0.1:9001/mcp search --arg 'q=\"42\"'",
 		Args: cobra.RangeArgs(1, 2),
@@ -46,7 +46,7 @@ func callCommand() *cobra.Command {
 				return err
 			}
 			if timeout <= 0 {
-				return fmt.Errorf("--timeout %s: write a time above zero", timeout)
+				return fmt.Errorf("--timeout %s: give a duration above zero", timeout)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
@@ -55,11 +55,11 @@ func callCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&url, "url", "", "endpoint to call, instead of a server of the host")
+	flags.StringVar(&url, "url", "", "endpoint to call instead of a server of the host")
 	flags.StringArrayVar(&args, "arg", nil,
-		"an argument as name=value; the tool's schema says how the value is read")
+		"argument as name=value, may be repeated; the tool's schema gives the type of the value")
 	flags.BoolVar(&raw, "json", false, "print the whole result as JSON")
-	flags.DurationVar(&timeout, "timeout", callWait, "how long to wait in all")
+	flags.DurationVar(&timeout, "timeout", callWait, "time limit for the whole command")
 	return cmd
 }
 
@@ -67,7 +67,7 @@ func callCommand() *cobra.Command {
 func endpoint(url string, names []string) (endpoint, tool string, err error) {
 	if url != "" {
 		if len(names) != 1 {
-			return "", "", fmt.Errorf("with --url there is one argument, the tool")
+			return "", "", fmt.Errorf("with --url, give one argument: the tool")
 		}
 		return url, names[0], nil
 	}
@@ -95,7 +95,7 @@ func credentials() (http.Header, error) {
 	key := os.Getenv("MCPD_KEY")
 	if strings.ContainsFunc(key, unicode.IsControl) {
 		return nil, errors.New(
-			"$MCPD_KEY holds a control character: a line break at its end, for example",
+			"$MCPD_KEY contains a control character, for example a line break at its end: remove it",
 		)
 	}
 	if key != "" {

@@ -18,10 +18,11 @@ import (
 
 func chaosCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "chaos", Short: "Break a running host on purpose, and see whether anybody else notices",
-		Long: "Break a running host on purpose, and see whether anybody else notices. The host has to " +
-			"be started with --chaos.\n\n" +
-			"An experiment is one of those that there are, by its name, or a file with a page of YAML.",
+		Use: "chaos", Short: "Inject faults into a running host, and check that they affect nothing else",
+		Long: "Inject faults into a running host, and check that they affect nothing else. The\n" +
+			"host must run with --chaos.\n\n" +
+			"An experiment is built in and given by its name, or it is a YAML file.",
+		Example: "  mcpd chaos list\n  mcpd chaos run panic-request-manager --short",
 	}
 	cmd.AddCommand(chaosListCommand(), chaosDescribeCommand(), chaosPlanCommand(),
 		chaosReplayCommand(), chaosRunCommand(), chaosReportCommand(), chaosServerCommand())
@@ -30,9 +31,10 @@ func chaosCommand() *cobra.Command {
 
 func chaosListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "List the experiments that there are, and the kinds of faults that they are made of",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the built-in experiments and the kinds of faults",
+		Args:    cobra.NoArgs,
+		Example: "  mcpd chaos list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "Experiments")
@@ -52,8 +54,10 @@ func chaosDescribeCommand() *cobra.Command {
 	var source bool
 	cmd := &cobra.Command{
 		Use:   "describe NAME|FILE",
-		Short: "Tell what an experiment or a kind of fault does, expects and needs",
+		Short: "Describe what an experiment or a kind of fault does, expects and needs",
 		Args:  cobra.ExactArgs(1),
+		Example: "  mcpd chaos describe server.exit\n  mcpd chaos describe panic-request-manager " +
+			"--source > mine.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch k, ok := faults.Find(faults.Kinds, args[0]); {
 			case ok && source:
@@ -76,7 +80,7 @@ func chaosDescribeCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&source, "source", false,
-		"print the file itself, from which another can be made")
+		"print the YAML of the experiment, to write another one from")
 	return cmd
 }
 
@@ -94,7 +98,7 @@ func readExperiment(name string) (experiment.Experiment, []byte, error) {
 		switch {
 		case errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(name, "/."):
 			return experiment.Experiment{}, nil, fmt.Errorf("there is no experiment %q: %s", name,
-				document.DidYouMean(name, names, "`mcpd chaos list` shows those that there are"))
+				document.DidYouMean(name, names, "`mcpd chaos list` shows all experiments"))
 		case err != nil:
 			return experiment.Experiment{}, nil, err
 		}
@@ -125,12 +129,13 @@ func (c *casting) flags(cmd *cobra.Command) {
 	flags.StringVar(&c.admin, "admin", "",
 		"address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
 	flags.StringVar(&c.target, "target", "",
-		"tenant that is hurt (default the one that the faults name, else the first)")
+		"tenant to break (default the tenant that the faults name, else the first)")
 	flags.StringSliceVar(&c.bystanders, "bystander", nil,
-		"tenants that must not notice (default the others, as many as the experiment wants)")
-	flags.Uint64Var(&c.seed, "seed", 1, "of all that is drawn: the same seed breaks the same things")
+		"tenants that must not be affected (default other tenants, as many as the experiment needs)")
+	flags.Uint64Var(&c.seed, "seed", 1,
+		"seed of all random choices; the same seed breaks the same things")
 	flags.BoolVar(&c.short, "short", false,
-		"phases of 5, 5 and 10 seconds, without a verdict on latencies")
+		"use phases of 5, 5 and 10 seconds, and give no verdict on latencies")
 }
 
 // plan assigns the roles of an experiment to the rows of a host.
@@ -155,13 +160,14 @@ func chaosPlanCommand() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "plan NAME|FILE",
-		Short: "Show when an experiment would strike and at what, without doing anything",
+		Short: "Show when and where an experiment would inject faults",
 		Args:  cobra.ExactArgs(1),
-		Long: "Show when an experiment would strike and at what, without doing anything. The schedule " +
-			"is a function of the experiment, the rows of the\n" +
-			"host and the seed. Where servers or sessions come and go, a run draws from those that are " +
-			"there when its faults begin. It makes no calls,\n" +
-			"and so needs no keys.",
+		Long: "Show when and where an experiment would inject faults, without injecting any. The\n" +
+			"schedule depends only on the experiment, the rows of the host and the seed. If\n" +
+			"servers or sessions come and go, a run chooses from those that exist when its\n" +
+			"faults begin. A plan makes no calls, and so needs no keys.",
+		Example: "  mcpd chaos plan panic-request-manager --seed 7\n  mcpd chaos plan mine.yaml --tree " +
+			"tree.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, _, err := readExperiment(args[0])
 			if err != nil {
@@ -187,14 +193,15 @@ func chaosPlanCommand() *cobra.Command {
 		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok &&
 			chaosRunCommand().Flags().Lookup(name) != nil {
 			return fmt.Errorf(
-				"%w: that is of mcpd chaos run; a plan makes no calls and writes no files, so leave it out",
+				"%w: only mcpd chaos run has that flag; leave it out, because a plan makes no calls and "+
+					"writes no files",
 				err,
 			)
 		}
 		return err
 	})
 	cmd.Flags().StringVar(&file, "tree", "",
-		"rows from this `file`, which mcpd tree --all --json has written, instead of a host's")
+		"take the rows from this `file`, written by mcpd tree --all --json, and not from a host")
 	return cmd
 }
 

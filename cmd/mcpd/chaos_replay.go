@@ -16,19 +16,19 @@ func chaosReplayCommand() *cobra.Command {
 	var quiet bool
 	cmd := &cobra.Command{
 		Use:   "replay --seed N",
-		Short: "Run a simulated host as a seed says, and print what happens step by step",
+		Short: "Run a simulated host from a seed, and print each step",
 		Args:  cobra.NoArgs,
-		Long: "Run a whole host with its clients and servers inside of this process, on one goroutine " +
-			"and in virtual time, and break it as the\n" +
-			"seed says. Every step is a line: its number, the time in seconds, what it is, whom it is " +
-			"about. Two runs of one seed by one\n" +
-			"version of mcpd are the same, so that whatever is found can be looked at again. It needs no " +
-			"host, and touches none.\n\n" +
-			"With --seeds it runs so many, one after the other, and prints those in which something is " +
-			"found. It exits with 1 if there are any.",
+		Long: "Run a whole host with its clients and servers inside this process, on one\n" +
+			"goroutine and in virtual time, and inject the faults that the seed determines.\n" +
+			"Each step is one line: its number, the time in seconds, the kind of step, and its\n" +
+			"subject. Two runs of one seed by one version of mcpd are identical, so a finding\n" +
+			"can be reproduced. The command needs no host and touches none.\n\n" +
+			"With --seeds, it runs that many seeds one after the other, and prints only the\n" +
+			"runs with findings. The exit code is 1 if there are any findings.",
+		Example: "  mcpd chaos replay --seed 42\n  mcpd chaos replay --seed 1 --seeds 1000",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if seeds == 0 {
-				return errors.New("--seeds is 0: nothing would be run")
+				return errors.New("--seeds is 0: give the number of seeds to run")
 			}
 			if cmd.Flags().Changed("seeds") {
 				return replaySome(cmd, seed, seeds)
@@ -47,9 +47,10 @@ func chaosReplayCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.Uint64Var(&seed, "seed", 0, "which run")
-	flags.Uint64Var(&seeds, "seeds", 1, "run so many, from this one on, and print only what is found")
-	flags.BoolVar(&quiet, "quiet", false, "print no steps")
+	flags.Uint64Var(&seed, "seed", 0, "seed of the run")
+	flags.Uint64Var(&seeds, "seeds", 1,
+		"number of seeds to run, from --seed on; prints only runs with findings")
+	flags.BoolVar(&quiet, "quiet", false, "do not print the steps")
 	// The flag exists, so this cannot fail.
 	_ = cmd.MarkFlagRequired("seed")
 	return cmd

@@ -18,11 +18,12 @@ func chaosReportCommand() *cobra.Command {
 	var to reports
 	cmd := &cobra.Command{
 		Use:   "report FILE...",
-		Short: "Show what experiments saw: as a table, as a page, for a build server",
-		Args:  needs("a file that mcpd chaos run has written, or a folder of such"),
-		Long: "Show what experiments saw, from the records that runs have written: as a table, and in " +
-			"files as asked for. Several are shown side by side, and\n" +
-			"in them what bystanders saw. A folder stands for the .json files in it, - for standard input.",
+		Short: "Show the results of experiments as a table, a web page or JUnit XML",
+		Args:  needs("a file that mcpd chaos run has written, or a directory of such files"),
+		Long: "Show the results of experiments, from the records that runs have written: as a\n" +
+			"table, and as a web page or JUnit XML if requested. Several records are shown\n" +
+			"side by side, together with the observations of their bystanders. A directory\n" +
+			"stands for the .json files in it, and - for standard input.",
 		Example: "  mcpd chaos report hang.json --html hang.html\n  mcpd chaos report results --html " +
 			"results.html --junit results.xml",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,10 +44,10 @@ type reports struct{ json, html, junit string }
 
 func (to *reports) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&to.json, "json", "", "write the records themselves to this file")
+	flags.StringVar(&to.json, "json", "", "write the records to this file")
 	flags.StringVar(&to.html, "html", "",
-		"write one page for people to this file; it needs nothing but itself")
-	flags.StringVar(&to.junit, "junit", "", "write what build servers read to this file")
+		"write a self-contained web page to this file")
+	flags.StringVar(&to.junit, "junit", "", "write JUnit XML for build servers to this file")
 }
 
 // check reports which of the files cannot be written, before anything runs.

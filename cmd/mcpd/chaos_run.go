@@ -41,16 +41,16 @@ func chaosRunCommand() *cobra.Command {
 	var r running
 	cmd := &cobra.Command{
 		Use:   "run NAME|FILE...",
-		Short: "Break a running host, heal it, and judge what happened meanwhile",
-		Args:  needs("an experiment: a name that mcpd chaos list tells, or a file"),
-		Long: "Break a running host, heal it, and judge what happened meanwhile. Clients of the target " +
-			"and of bystanders call all the while, at a constant\n" +
-			"rate; everything is healed at the end, when a guard of the experiment trips, and when the " +
-			"command is interrupted. After\n" +
-			"one that is killed what needs the machine stays as it is, such as a process that is stopped, " +
-			"and the rest heals within ten seconds.\n" +
-			"Several experiments are run one after the other, also in parts: see --within and --resume. " +
-			"The exit code is 1 when something is not as it has to be.",
+		Short: "Inject faults into a running host, heal it, and judge the results",
+		Args:  needs("an experiment: a name from mcpd chaos list, or a file"),
+		Long: "Inject the faults of an experiment into a running host, heal it, and judge what\n" +
+			"happened. Clients of the target and of the bystanders call at a constant rate\n" +
+			"throughout.\n\n" +
+			"Everything is healed at the end, when a guard of the experiment trips, and when\n" +
+			"the command is interrupted. If the command is killed, faults on the machine stay,\n" +
+			"such as a stopped process; all others heal within ten seconds.\n\n" +
+			"Several experiments run one after the other, also in parts: see --within and\n" +
+			"--resume. The exit code is 1 if a check of an experiment failed.",
 		Example: "  mcpd chaos run panic-request-manager --short\n  mcpd chaos run mine.yaml --target " +
 			"acme --bystander globex --key acme=env:ACME --key globex=@globex.key --html mine.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,19 +60,20 @@ func chaosRunCommand() *cobra.Command {
 	r.flags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&r.mcp, "mcp", "",
-		"base URL of the host's MCP endpoints (default what the host says)")
-	flags.StringArrayVar(&r.keys, "key", nil, "a tenant's key as TENANT=@FILE or TENANT=env:NAME")
+		"base URL of the host's MCP endpoints (default the URL that the host reports)")
+	flags.StringArrayVar(&r.keys, "key", nil,
+		"key of a tenant as TENANT=@FILE or TENANT=env:NAME, may be repeated")
 	flags.StringVar(&r.report, "report", "",
-		"folder for the record of each experiment, and a page and a file for build servers of all of "+
-			"them")
+		"directory for the record of each experiment, and for a web page and JUnit XML about all of them")
 	flags.StringVar(&r.start, "start", "",
-		"shell command that starts the host again after experiments have killed it")
+		"shell command that starts the host again after an experiment has killed it")
 	flags.BoolVar(&r.resume, "resume", false,
-		"do not run again what that folder has a record of, but judge it with the rest")
+		"skip experiments that have a record in the --report directory, and judge those records with "+
+			"the rest")
 	flags.DurationVar(&r.within, "within", 0,
-		"begin no experiment that would end later than this, but the first; --resume goes on (default "+
-			"no bound)")
-	flags.BoolVar(&r.meant, "i-know", false, "break the host although it is in production")
+		"begin no experiment after the first that would end later than this; --resume runs the rest "+
+			"(default no limit)")
+	flags.BoolVar(&r.meant, "i-know", false, "break the host even if it is in production")
 	r.to.flags(cmd)
 	return cmd
 }
@@ -87,7 +88,7 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 		return err
 	}
 	if r.resume && r.report == "" {
-		return errors.New("--resume needs --report: the folder of the records that there are")
+		return errors.New("--resume needs --report: name the directory with the records")
 	}
 	all := make([]experiment.Experiment, len(names))
 	for i, name := range names {
@@ -98,8 +99,8 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 			return e.Name == all[i].Name
 		}) {
 			return fmt.Errorf(
-				"%s: two experiments are named %s, and the folder of --report has one file for each name: "+
-					"name one of them anew", name, all[i].Name,
+				"%s: two experiments are named %s, and the directory of --report has one file for each name: "+
+					"rename one of them", name, all[i].Name,
 			)
 		}
 		if r.short {
@@ -139,7 +140,7 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 		case err != nil:
 			return err
 		case ok:
-			fmt.Fprintf(side, "%s: there is a record of it\n", e.Name)
+			fmt.Fprintf(side, "%s: skipped, because there is a record of it\n", e.Name)
 		case r.within > 0 && ran > 0 && time.Since(begun)+p.Baseline+p.Fault+p.Heal > r.within:
 			left++
 			continue
@@ -179,14 +180,14 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 	case ctx.Err() != nil:
 		return context.Canceled
 	case failed != "":
-		return &failure{exitFailure, fmt.Errorf("%s: something is not as it has to be", failed)}
+		return &failure{exitFailure, fmt.Errorf("%s: a check of the experiment failed", failed)}
 	case unable > 0:
 		return &failure{
 			exitFailure, fmt.Errorf("%d of %d experiments cannot be run on this host", unable, len(all)),
 		}
 	case left > 0:
 		return &failure{
-			exitFailure, fmt.Errorf("%d of %d experiments are left: go on with --resume", left, len(all)),
+			exitFailure, fmt.Errorf("%d of %d experiments are left: run them with --resume", left, len(all)),
 		}
 	}
 	return nil
@@ -258,11 +259,11 @@ func readKeys(list []string, getenv func(string) (string, bool),
 		name, isEnv := strings.CutPrefix(from, "env:")
 		switch {
 		case !ok || tenant == "" || !isFile && !isEnv:
-			return nil, errors.New("--key is TENANT=@FILE or TENANT=env:NAME")
+			return nil, errors.New("--key must be TENANT=@FILE or TENANT=env:NAME")
 		case isEnv:
 			key, ok := getenv(name)
 			if !ok {
-				return nil, fmt.Errorf("--key %s: the environment has no %s", tenant, name)
+				return nil, fmt.Errorf("--key %s: the environment has no variable %s", tenant, name)
 			}
 			keys[tenant] = key
 		default:

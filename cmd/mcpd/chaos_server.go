@@ -16,18 +16,19 @@ func chaosServerCommand() *cobra.Command {
 	var state, addr string
 	var withInput bool
 	cmd := &cobra.Command{
-		Use: "server", Short: "Serve a server that misbehaves when it is told to", Args: cobra.NoArgs,
-		Long: "Serve a server that misbehaves when it is told to. It gives back, sleeps and counts, " +
-			"until a call of its tool misbehave has it do wrong.\n" +
-			"It speaks on standard input and output, or with --http over Streamable HTTP, and says where. " +
-			"The arena of `mcpd serve --chaos` has both.",
+		Use: "server", Short: "Run a server that misbehaves on command", Args: cobra.NoArgs,
+		Long: "Run a server that misbehaves on command. It echoes, sleeps and counts until a call\n" +
+			"of its tool misbehave makes it fail. It speaks stdio or, with --http, Streamable\n" +
+			"HTTP, and then prints its URL. The arena of `mcpd serve --chaos` has servers of\n" +
+			"both kinds.",
+		Example: "  mcpd chaos server\n  mcpd chaos server --http 127.0.0.1:0",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			switch {
 			case addr != "":
 				err = serveSite(cmd.Context(), cmd.OutOrStdout(), addr, state, withInput)
 			case withInput:
-				return fmt.Errorf("--with-input is for --http: a server on standard input ends with it anyway")
+				return fmt.Errorf("--with-input needs --http: a server on stdio ends with its input anyway")
 			default:
 				err = server.Serve(cmd.Context(), server.Options{In: os.Stdin, Out: os.Stdout, State: state})
 			}
@@ -39,10 +40,10 @@ func chaosServerCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&state, "state", "",
-		"folder for what outlives the process: what was counted, and what fails at start")
+		"directory for data that outlives the process: the counts and the failures at start")
 	flags.StringVar(&addr, "http", "",
-		"serve at this address instead, behind a URL; port 0 is any that is free")
-	flags.BoolVar(&withInput, "with-input", false, "with --http: end when standard input does")
+		"serve Streamable HTTP at this address; port 0 takes any free port")
+	flags.BoolVar(&withInput, "with-input", false, "with --http: exit when standard input ends")
 	return cmd
 }
 

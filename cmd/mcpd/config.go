@@ -13,9 +13,10 @@ import (
 )
 
 func configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Check, print or describe the configuration"}
+	cmd := &cobra.Command{Use: "config", Short: "Check, print or describe the configuration",
+		Example: "  mcpd config check mcpd.yaml\n  mcpd config print mcpd.yaml"}
 	cmd.AddCommand(
-		reading("check", "Say what is wrong with a configuration, everything at once",
+		reading("check", "Report all mistakes of a configuration at once",
 			func(out io.Writer, c *config.Config, source string) error {
 				servers := 0
 				for _, t := range c.Tenants {
@@ -51,14 +52,15 @@ func configCommand() *cobra.Command {
 					count(uint32(servers), "server", "servers"))
 				return err
 			}),
-		reading("print", "Print what applies: defaults filled in, secrets left out",
+		reading("print", "Print the effective configuration, with defaults and without secrets",
 			func(out io.Writer, c *config.Config, _ string) error {
 				_, err := out.Write(config.Print(c))
 				return err
 			}),
 		&cobra.Command{
 			Use: "schema", Short: "Print the JSON Schema of the configuration, for editors",
-			Args: cobra.NoArgs,
+			Args:    cobra.NoArgs,
+			Example: "  mcpd config schema > mcpd.schema.json",
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				_, err := cmd.OutOrStdout().Write(config.Schema())
 				return err
@@ -75,11 +77,12 @@ func reading(use, short string,
 	var file string
 	cmd := &cobra.Command{
 		Use: use + " [FILE]", Short: short, Args: cobra.MaximumNArgs(1),
+		Example: "  mcpd config " + use + " mcpd.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
 			case cmd.Flags().Changed("config"):
-				return errors.New("the file is named twice: leave out FILE or --config")
+				return errors.New("the file is given twice: leave out FILE or --config")
 			default:
 				file = args[0]
 			}

@@ -33,29 +33,29 @@ var exitCodes = []struct {
 	code        int
 	brief, full string
 }{
-	{exitOK, "done", "The command did what it was asked to do."},
-	{exitFailure, "failed", "The host or the server answered, and the answer is a failure; or there " +
-		"was none in time, " +
-		"and the request may have been executed; or the output could not be written."},
-	{exitUsage, "wrong usage", "The command line or a variable cannot be used. Nothing was sent."},
+	{exitOK, "success", "The command succeeded."},
+	{exitFailure, "failure", "The host or the server answered with a failure, or did not answer in " +
+		"time (the request may have been executed), or the output could not be written."},
+	{exitUsage, "wrong usage",
+		"The command line or an environment variable is not valid. Nothing was sent."},
 	{exitUnavailable, "not available",
-		"No host answers, or it has no such server or tenant, or does not serve it now. " +
+		"No host answers, or the host has no such server or tenant, or does not serve it now. " +
 			"Nothing was executed."},
-	{exitBusy, "another run breaks the host", "Another `mcpd chaos run` breaks the host."},
-	{exitPermission, "the host refuses",
-		"The key or the token is missing, is wrong or does not allow this; " +
-			"or the host does not allow this to anybody."},
-	{exitConfig, "wrong configuration", "The configuration has mistakes. Nothing has changed."},
-	{exitInterrupted, "interrupted", "A signal ended the command before it was done."},
+	{exitBusy, "another chaos run uses the host", "Another `mcpd chaos run` uses the host."},
+	{exitPermission, "permission denied",
+		"The key or the token is missing, is wrong or does not allow this, " +
+			"or the host allows this to nobody."},
+	{exitConfig, "invalid configuration", "The configuration has mistakes. Nothing has changed."},
+	{exitInterrupted, "interrupted", "A signal interrupted the command before it had finished."},
 }
 
 // exitLine returns all codes in one line.
 func exitLine() string {
 	var each []string
 	for _, e := range exitCodes {
-		each = append(each, fmt.Sprintf("%d %s", e.code, e.brief))
+		each = append(each, fmt.Sprintf("  %-3d  %s", e.code, e.brief))
 	}
-	return "Exit codes: " + strings.Join(each, ", ") + "."
+	return "Exit codes:\n" + strings.Join(each, "\n")
 }
 
 // failure is an error with its exit code.

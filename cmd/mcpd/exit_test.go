@@ -69,8 +69,8 @@ func exitPage(list []ending) string {
 
 # Exit codes
 
-Every command uses the same codes, after sysexits where it has one. [process-end.md](process-end.md)
-has what ends ` + "`mcpd serve`" + `.
+All commands use the same codes, taken from sysexits where it defines one. [process-end.md](process-end.md)
+lists everything that ends ` + "`mcpd serve`" + `.
 
 | code | meaning |
 |---|---|
@@ -79,9 +79,9 @@ has what ends ` + "`mcpd serve`" + `.
 		fmt.Fprintf(&page, "| %d | %s |\n", e.code, e.full)
 	}
 	page.WriteString(`
-## What ends with which code
+## Situations and their exit codes
 
-Each row is a command that the named script of ` + "`cmd/mcpd/testdata`" + ` runs.
+Each row names the script of ` + "`cmd/mcpd/testdata`" + ` that runs its command.
 
 | code | command | what happens | script |
 |---|---|---|---|
@@ -118,7 +118,7 @@ func TestExitCodesAreDocumented(t *testing.T) {
 		}
 	}
 	if !strings.Contains(page(t, "README.md"), "\n"+exitLine()) {
-		t.Errorf("README.md has not the line\n%s", exitLine())
+		t.Errorf("README.md does not contain\n%s", exitLine())
 	}
 	file, want := filepath.Join(docsRoot, "docs/exit-codes.gen.md"), exitPage(list)
 	if *update {

@@ -9,10 +9,13 @@ import (
 )
 
 func keyCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: "Make keys for clients"}
+	cmd := &cobra.Command{Use: "key", Short: "Create keys for clients",
+		Example: "  mcpd key new --name alice"}
 	var name string
 	make := &cobra.Command{
-		Use: "new", Short: "Make a key: print it once, with the line that lets it in", Args: cobra.NoArgs,
+		Use: "new", Short: "Create a key, and print it once with its line for the configuration",
+		Args:    cobra.NoArgs,
+		Example: "  mcpd key new --name alice",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := auth.CheckName(name); err != nil {
 				return fmt.Errorf("--name %q: %w", name, err)
@@ -24,7 +27,8 @@ func keyCommand() *cobra.Command {
 			return nil
 		},
 	}
-	make.Flags().StringVar(&name, "name", "client", "who the key stands for; appears in logs")
+	make.Flags().StringVar(&name, "name", "client",
+		"name of the client that uses the key; appears in logs")
 	cmd.AddCommand(make)
 	return cmd
 }

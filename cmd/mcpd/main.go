@@ -32,7 +32,7 @@ func main() {
 		// A second signal means that the user does not want to wait. Child processes end with this
 		// process.
 		<-told
-		fmt.Fprintln(os.Stderr, "mcpd: told twice to stop: what was under way is lost")
+		fmt.Fprintln(os.Stderr, "mcpd: told twice to stop: requests in flight are lost")
 		time.Sleep(lastMoment)
 		os.Exit(exitInterrupted)
 	}()
@@ -111,9 +111,11 @@ func (o *output) Write(p []byte) (int, error) {
 
 func root() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:           "mcpd",
-		Short:         "A supervised host for MCP servers",
-		Long:          "A supervised host for MCP servers.\n\n" + exitLine(),
+		Use:   "mcpd",
+		Short: "A supervised host for MCP servers",
+		Long: "A supervised host for MCP servers. It serves them to many clients and tenants,\n" +
+			"and restarts whatever fails.\n\n" + exitLine(),
+		Example:       "  mcpd serve\n  mcpd call demo echo --arg message=hello\n  mcpd tree --watch",
 		Version:       build().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

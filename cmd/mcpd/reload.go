@@ -13,9 +13,10 @@ import (
 func reloadCommand() *cobra.Command {
 	var flag string
 	cmd := &cobra.Command{
-		Use: "reload", Short: "Have a running host read its configuration again", Args: cobra.NoArgs,
-		Long: "Have a running host read its configuration again, and say what changed. A file with a " +
-			"mistake changes nothing. SIGHUP does the same.",
+		Use: "reload", Short: "Make a running host read its configuration again", Args: cobra.NoArgs,
+		Long: "Make a running host read its configuration again, and print what changed. If the\n" +
+			"file has a mistake, nothing changes. SIGHUP has the same effect.",
+		Example: "  mcpd reload\n  mcpd reload --admin 127.0.0.1:7421",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var report mcpdv1.Reload
 			if err := adminPost(cmd.Context(), flag, "/admin/v1/reload", &report); err != nil {

@@ -40,11 +40,14 @@ func serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the host", Args: cobra.NoArgs,
-		Long: "Run the host. Without a configuration it serves a demonstration on loopback: MCP on " +
-			"127.0.0.1:7420, health, metrics and\n" +
-			"the supervision tree on 127.0.0.1:7421. With --chaos that is an arena: tenants with servers " +
-			"that misbehave\n" +
-			"when they are told to, three of them child processes and one behind a URL.",
+		Long: "Run the host until a signal stops it.\n\n" +
+			"Without a configuration, the host serves a demonstration on loopback: MCP on\n" +
+			"127.0.0.1:7420; health, metrics and the supervision tree on 127.0.0.1:7421. With\n" +
+			"--chaos and without a configuration, it serves an arena instead: tenants with\n" +
+			"servers that misbehave on command. Three of these servers are child processes,\n" +
+			"and one is behind a URL.",
+		Example: "  mcpd serve\n  mcpd serve --config /etc/mcpd/mcpd.yaml --log-format json\n  mcpd " +
+			"serve --chaos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"config", "listen", "admin", "state-dir", "log-format",
 				"log-level"} {
@@ -58,18 +61,19 @@ func serveCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "",
-		"configuration file (default $MCPD_CONFIG, an absolute path, ./mcpd.yaml, "+
+		"configuration file (default $MCPD_CONFIG (an absolute path), else the first of ./mcpd.yaml, "+
 			"~/.config/mcpd/mcpd.yaml, /etc/mcpd/mcpd.yaml)")
-	flags.StringVar(&f.listen, "listen", "", "where MCP is served, over the configuration's")
+	flags.StringVar(&f.listen, "listen", "", "listen address for MCP; overrides the configuration")
 	flags.StringVar(&f.admin, "admin", "",
-		"where health, metrics and the tree are served, over the configuration's")
+		"listen address for health, metrics and the tree; overrides the configuration")
 	flags.StringVar(&f.state, "state-dir", "",
-		"absolute path of where state is kept (default $STATE_DIRECTORY, $XDG_STATE_HOME/mcpd, "+
-			"/var/lib/mcpd as root)")
-	flags.StringVar(&f.format, "log-format", "", "auto, text or json, over the configuration's")
-	flags.StringVar(&f.level, "log-level", "", "debug, info, warn or error, over the configuration's")
+		"absolute path of the state directory (default the first of $STATE_DIRECTORY, "+
+			"$XDG_STATE_HOME/mcpd, /var/lib/mcpd for root, ~/.local/state/mcpd)")
+	flags.StringVar(&f.format, "log-format", "", "auto, text or json; overrides the configuration")
+	flags.StringVar(&f.level, "log-level", "",
+		"debug, info, warn or error; overrides the configuration")
 	flags.BoolVar(&f.chaos, "chaos", false,
-		"let faults be armed through the admin listener; without a configuration, serve an arena")
+		"accept faults through the admin listener; without a configuration, serve an arena")
 	return cmd
 }
 

@@ -14,14 +14,16 @@ import (
 func serverCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "server", Short: "Restart, quarantine or release a server of a running host",
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		Example: "  mcpd server restart acme/files\n  mcpd server release acme/files",
 	}
 	for _, verb := range []struct{ name, short string }{
-		{"restart", "End a server's connections and start them again; its pauses are forgotten, what " +
-			"an operator quarantined is not"},
-		{"quarantine", "End a server's connections and start none until it is released, also by a host " +
-			"that is started anew"},
-		{"release", "Let a server be started again that is given up or quarantined"},
+		{
+			"restart", "Restart a server's connections and reset its pauses; an operator's quarantine stays",
+		},
+		{"quarantine", "End a server's connections and start none until it is released, even after the " +
+			"host restarts"},
+		{"release", "Allow a server to start again that was given up or quarantined"},
 	} {
 		cmd.AddCommand(operateCommand(verb.name, verb.short))
 	}
@@ -33,6 +35,7 @@ func operateCommand(verb, short string) *cobra.Command {
 	var flag string
 	cmd := &cobra.Command{
 		Use: verb + " [tenant/]server", Short: short, Args: cobra.ExactArgs(1),
+		Example: "  mcpd server " + verb + " acme/files",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			r, err := serverOf(names[0])
 			if err != nil {
@@ -61,7 +64,7 @@ func serverOf(name string) (tenant.Route, error) {
 		r.Tenant, r.Server = t, s
 	}
 	if !tenant.ValidName(r.Tenant) || !tenant.ValidServer(r.Server) {
-		return r, fmt.Errorf("%q is no server: write server or tenant/server", name)
+		return r, fmt.Errorf("%q is not a server: write server or tenant/server", name)
 	}
 	return r, nil
 }

@@ -29,20 +29,22 @@ func stdioCommand() *cobra.Command {
 	var at tenant.Route
 	cmd := &cobra.Command{
 		Use: "stdio", Short: "Serve one client on standard input and output", Args: cobra.NoArgs,
-		Long: "Serve one client that speaks only stdio. With --url, $MCPD_URL or a host on " +
-			defaultURL + " it joins that host, with the\n" +
-			"key in $MCPD_KEY; otherwise, and always with --config, it runs a host of its own, with the " +
-			"configuration that `mcpd serve`\n" +
-			"would use elsewhere: of the working directory it reads no file unless --config names it. " +
-			"That host has no listeners, and\n" +
-			"its state is in memory.\n\n" +
-			"A host that is joined may be killed and started again: requests in flight fail with their " +
-			"reason, later ones wait for the\n" +
-			"host for up to " + reconnect.Wait.String() +
-			", and the session with its subscriptions is opened again.",
+		Long: "Serve one client that speaks only stdio, on standard input and output.\n\n" +
+			"With --url, with $MCPD_URL, or if a host listens on " +
+			defaultURL + ", it\n" +
+			"joins that host with the key in $MCPD_KEY. Otherwise, and always with --config,\n" +
+			"it runs a host of its own, without listeners and with its state in memory. That\n" +
+			"host uses the configuration that `mcpd serve` would use, except that it reads a\n" +
+			"file in the working directory only if --config names it.\n\n" +
+			"A host that was joined may be killed and started again. Requests in flight then\n" +
+			"fail with the reason, later requests wait for the host for up to " + reconnect.Wait.String() +
+			", and the\n" +
+			"session is opened again with its subscriptions.",
+		Example: "  mcpd stdio\n  mcpd stdio --url http://127.0.0.1:7420 --tenant acme\n  mcpd stdio " +
+			"--config /etc/mcpd/mcpd.yaml --server files",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !tenant.ValidName(at.Tenant) || at.Server != "" && !tenant.ValidServer(at.Server) {
-				return fmt.Errorf("--tenant %q and --server %q name no endpoint", at.Tenant, at.Server)
+				return fmt.Errorf("--tenant %q and --server %q do not name an endpoint", at.Tenant, at.Server)
 			}
 			in, out := cmd.InOrStdin(), cmd.OutOrStdout()
 			if url == "" && file == "" {
@@ -58,10 +60,13 @@ func stdioCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&url, "url", "", "host to join, as http://127.0.0.1:7420, or one of its endpoints")
+	flags.StringVar(&url, "url", "",
+		"URL of the host to join, such as http://127.0.0.1:7420, or of one of its endpoints")
 	flags.StringVar(&at.Tenant, "tenant", tenant.Default, "tenant to join")
-	flags.StringVar(&at.Server, "server", "", "one server instead of all as one")
-	flags.StringVar(&file, "config", "", "run a host with this configuration, whatever else runs")
+	flags.StringVar(&at.Server, "server", "",
+		"serve only this server (default all servers of the tenant)")
+	flags.StringVar(&file, "config", "",
+		"run a host with this configuration, even if another host runs")
 	cmd.MarkFlagsMutuallyExclusive("url", "config")
 	return cmd
 }

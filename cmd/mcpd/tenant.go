@@ -16,14 +16,14 @@ import (
 func tenantCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tenant", Short: "Restart, quarantine or release a tenant of a running host",
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		Example: "  mcpd tenant restart acme\n  mcpd tenant release acme",
 	}
 	for _, verb := range []struct{ name, short string }{
-		{"restart", "Stop a tenant and start it again; its ends are forgotten, what an operator " +
-			"quarantined is not"},
-		{"quarantine", "Stop a tenant and do not start it until it is released, also in a host that is " +
-			"started anew"},
-		{"release", "Start a tenant now that is paused or quarantined"},
+		{"restart", "Restart a tenant and forget its failures; an operator's quarantine stays"},
+		{"quarantine", "Stop a tenant and do not start it until it is released, even after the host " +
+			"restarts"},
+		{"release", "Start a paused or quarantined tenant now"},
 	} {
 		cmd.AddCommand(operateTenantCommand(verb.name, verb.short))
 	}
@@ -69,9 +69,10 @@ func operateTenantCommand(verb, short string) *cobra.Command {
 	var flag string
 	cmd := &cobra.Command{
 		Use: verb + " tenant", Short: short, Args: cobra.ExactArgs(1),
+		Example: "  mcpd tenant " + verb + " acme",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if !tenant.ValidName(names[0]) {
-				return fmt.Errorf("%q is no tenant: write its name in the configuration", names[0])
+				return fmt.Errorf("%q is not a tenant: write the name that the configuration uses", names[0])
 			}
 			var answer mcpdv1.Tenant
 			if err := adminPost(cmd.Context(), flag,
@@ -85,7 +86,7 @@ func operateTenantCommand(verb, short string) *cobra.Command {
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", answer.GetName(), state)
 			if moving(state) {
 				fmt.Fprintln(cmd.ErrOrStderr(),
-					"It is decided, and goes on by itself: `mcpd tree` shows when it is done.")
+					"The host continues in the background: `mcpd tree` shows when it is done.")
 			}
 			return nil
 		},

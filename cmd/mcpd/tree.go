@@ -20,6 +20,7 @@ func treeCommand() *cobra.Command {
 	var asJSON, watch, all bool
 	cmd := &cobra.Command{
 		Use: "tree", Short: "Show the live supervision tree of a running host", Args: cobra.NoArgs,
+		Example: "  mcpd tree\n  mcpd tree --watch\n  mcpd tree --all --json > tree.json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := "?"
 			if all {
@@ -47,9 +48,9 @@ func treeCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&addr, "admin", "",
 		"address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
-	flags.BoolVar(&asJSON, "json", false, "as JSON")
-	flags.BoolVar(&watch, "watch", false, "show it again whenever it changes")
-	flags.BoolVar(&all, "all", false, "show pools whole, not only what changed lately")
+	flags.BoolVar(&asJSON, "json", false, "print as JSON")
+	flags.BoolVar(&watch, "watch", false, "print the tree again whenever it changes")
+	flags.BoolVar(&all, "all", false, "show all rows of each pool, not only those that changed lately")
 	return cmd
 }
 

@@ -35,7 +35,9 @@ func build() supervisor.Build {
 func versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "version", Short: "Print what this binary was made from", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version, the commit and the Go version of this binary",
+		Args:    cobra.NoArgs,
+		Example: "  mcpd version\n  mcpd version --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := build()
 			if !asJSON {
@@ -51,6 +53,6 @@ func versionCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
