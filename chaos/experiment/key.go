@@ -89,7 +89,7 @@ func notAWord(word string, words []string) *mistake {
 func boolean[T any](at func(*T) *bool) kind[T] {
 	return kind[T]{want: "true | false", form: loose, set: func(t *T, text string) *mistake {
 		if text != "true" && text != "false" {
-			return &mistake{"it is neither true nor false", "write one of them"}
+			return &mistake{"it is neither true nor false", "write true or false"}
 		}
 		*at(t) = text == "true"
 		return nil
@@ -102,7 +102,8 @@ func number[T any](low, high int, at func(*T) *int) kind[T] {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < low || n > high {
 				return &mistake{
-					"it is no whole number in its range", fmt.Sprintf("write one between %d and %d", low, high),
+					"it is not a whole number in the allowed range",
+					fmt.Sprintf("write one between %d and %d", low, high),
 				}
 			}
 			*at(t) = n
@@ -139,7 +140,9 @@ func span[T any](low, high time.Duration, at func(*T) *time.Duration) kind[T] {
 	return kind[T]{want: "time, " + want, form: loose, set: func(t *T, text string) *mistake {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < low || d > high {
-			return &mistake{"it is no time in its range", "write a number with ms, s, m or h, " + want}
+			return &mistake{
+				"it is not a time in the allowed range", "write a number with ms, s, m or h, " + want,
+			}
 		}
 		*at(t) = d
 		return nil
@@ -151,7 +154,9 @@ func size[T any](low, high int64, at func(*T) *int64) kind[T] {
 	return kind[T]{want: "size, " + want, form: loose, set: func(t *T, text string) *mistake {
 		n, ok := units.ParseSize(text)
 		if !ok || n < low || n > high {
-			return &mistake{"it is no size in its range", "write a number with B, KiB, MiB or GiB, " + want}
+			return &mistake{
+				"it is not a size in the allowed range", "write a number with B, KiB, MiB or GiB, " + want,
+			}
 		}
 		*at(t) = n
 		return nil

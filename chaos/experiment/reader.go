@@ -117,8 +117,8 @@ func (r *reader) text(path string, y ast.Node, want form, set func(text string) 
 	shown := document.Printable(raw)
 	switch {
 	case !ok:
-		r.Report(document.At(y), path+" is "+document.Kind(y), "it is one value",
-			"write it out after the key")
+		r.Report(document.At(y), path+" is "+document.Kind(y), "it must be one value",
+			"write the value after the key")
 	case !isText && want == quoted:
 		r.Report(document.At(y), fmt.Sprintf("%s is the number or boolean %s", path, shown),
 			"a text was expected", fmt.Sprintf("write %q", shown))
@@ -140,8 +140,8 @@ func (r *reader) items(y ast.Node, path string) []ast.Node {
 	case *ast.SequenceNode:
 		return y.Values
 	}
-	r.Report(document.At(y), path+" is "+document.Kind(y), "it is a list",
-		"write [a, b], or one item a line after -")
+	r.Report(document.At(y), path+" is "+document.Kind(y), "it must be a list",
+		"write [a, b], or each item on its own line after -")
 	return nil
 }
 

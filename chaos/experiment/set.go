@@ -18,7 +18,7 @@ func addCatalogue(e *Experiment, text string) *mistake {
 		return &mistake{"the catalogue has no such row", "write one of F01 to F69"}
 	}
 	if slices.Contains(e.Catalogue, text) {
-		return &mistake{"it is there twice", "keep one"}
+		return &mistake{"it appears twice", "keep one"}
 	}
 	e.Catalogue = append(e.Catalogue, text)
 	return nil

@@ -138,8 +138,8 @@ func loadWhere(there func(path string) bool, flag string, set []config.Setting,
 	o := config.Options{Env: os.LookupEnv, Builtins: supervisor.Builtins, Set: set, Machine: machine}
 	if named, _ := os.LookupEnv("MCPD_CONFIG"); flag == "" && named != "" && !filepath.IsAbs(named) {
 		err := fmt.Errorf(
-			"$MCPD_CONFIG is %q, a relative path depends on where mcpd was started, write the whole path, "+
-				"beginning with /", named,
+			"$MCPD_CONFIG is %q, a relative path depends on where mcpd was started, write an absolute "+
+				"path, beginning with /", named,
 		)
 		return nil, named, &failure{exitConfig, err}
 	}

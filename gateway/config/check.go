@@ -63,7 +63,7 @@ func checkReach(l *loader) {
 func checkProxies(l *loader) {
 	if l.config.ProxyProtocol && len(l.config.TrustedProxies) == 0 {
 		l.said("proxy_protocol")("proxy_protocol is true and there are no trusted_proxies",
-			"nobody may say who has connected", "add the addresses of the proxies to trusted_proxies")
+			"no peer is allowed to send the header", "add the addresses of the proxies to trusted_proxies")
 	}
 }
 
@@ -72,12 +72,12 @@ func checkAdmin(l *loader) {
 	said := l.said("admin.listen")
 	if !loopback(admin) {
 		said("admin.listen is "+admin,
-			"the tree and the metrics of all tenants are open to whoever reaches it",
-			"listen on 127.0.0.1, and forward the port where needed")
+			"everyone who can reach it could read the tree and the metrics of all tenants",
+			"listen on 127.0.0.1, and forward the port if needed")
 	}
 	if _, port, _ := net.SplitHostPort(admin); slices.Contains(l.config.Listen, admin) && port != "0" {
-		said("admin.listen is the address of listen too", "two listeners cannot share one",
-			"give one another port")
+		said("admin.listen is the same address as listen", "two listeners cannot share an address",
+			"give one of them another port")
 	}
 }
 
@@ -90,7 +90,7 @@ func checkTimes(l *loader) {
 			}
 			l.Report(where, fmt.Sprintf("call_timeout is %s and call_timeout_max %s",
 				units.FormatSpan(limits.CallTimeout), units.FormatSpan(limits.CallTimeoutMax)),
-				"the first is part of the second", "lower the first or raise the second")
+				"the first must not exceed the second", "lower the first or raise the second")
 		}
 	}
 	check(l.config.Limits)
@@ -108,10 +108,10 @@ func checkRevisions(l *loader) {
 		switch {
 		case len(legacy)+len(modern) == 0:
 			l.Report(where, fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling),
-				"no revision is between them", "swap them")
+				"no revision is in that range", "swap them")
 		case n.Default != 0 && !slices.Contains(legacy, n.Default):
 			l.Report(where, fmt.Sprintf("default_version is %s", n.Default),
-				"it is for initialize, where "+revisions(legacy)+" can be agreed on",
+				"it is for initialize, which can agree on "+revisions(legacy),
 				"name one of those, or leave it out")
 		}
 	}
@@ -147,7 +147,7 @@ func (l *loader) required(p *place, s scope, name document.Name) {
 	}
 	for _, key := range p.require {
 		if !l.has(s.path, key) {
-			l.Report(name.At, p.what+" without "+key, "it has both name and sha256",
+			l.Report(name.At, p.what+" without "+key, "a key needs both name and sha256",
 				"`mcpd key new` prints the whole line")
 		}
 	}
@@ -161,10 +161,10 @@ func (l *loader) required(p *place, s scope, name document.Name) {
 	case len(p.oneOf) == 0 || len(there) == 1:
 	case len(there) == 0:
 		l.Report(name.At, quoted("server", name.Text)+" has none of "+strings.Join(p.oneOf, ", "),
-			"it says how the server is reached", "add one")
+			"one of them must say how to reach the server", "add one")
 	default:
 		l.Report(name.At, quoted("server", name.Text)+" has "+strings.Join(there, " and "),
-			"a server is reached in one way", "keep one")
+			"a server can have only one of them", "keep one")
 	}
 }
 
@@ -181,13 +181,13 @@ func (l *loader) checkServer(s scope, name document.Name) {
 	for _, key := range sortedKeys(belongs) {
 		if l.has(s.path, key) && !l.has(s.path, belongs[key]) && !l.broken[s.path] {
 			l.Report(l.find(s.path, key), quoted("server", name.Text)+" has "+key,
-				"it goes with "+belongs[key]+" only", "remove it")
+				"it applies only with "+belongs[key], "remove it")
 		}
 	}
 	if n := s.server.Speak; len(n.Offered(protocol.Legacy))+len(n.Offered(protocol.Modern)) == 0 {
 		l.Report(l.find(s.path, "max_version"),
 			fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling),
-			"no revision is between them", "swap them")
+			"no revision is in that range", "swap them")
 	}
 	if b := s.server.Builtin; b != "" && !slices.Contains(l.options.Builtins, b) {
 		m := notAWord(b, l.options.Builtins)

@@ -289,10 +289,10 @@ negotiation: {mode: strict}
 func TestRefusedBytes(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"NUL in an argument": {"tenants: {default: {servers: {a: {command: x, args: [\"a\\0b\"]}}}}",
-			"has a NUL in it"},
+			"it contains a NUL character"},
 		"NUL from a variable": {
 			"tenants: {default: {servers: {a: {command: x, args: [\"${env:NUL}\"]}}}}",
-			"a variable has a NUL in it",
+			"a variable contains a NUL character",
 		},
 		"CRLF in a header": {"tenants: {default: {servers: {a: {url: http://x/, headers: {X: " +
 			"\"a\\r\\nb: c\"}}}}}", "a header is one line"},
@@ -337,7 +337,7 @@ func TestSettingsOverrideTheFile(t *testing.T) {
 	o.Set = []Setting{{"listen", "nowhere", "--listen"}}
 	if _, err = Load([]byte(base), o); err == nil ||
 		!strings.HasPrefix(err.Error(),
-			`--listen: listen is "nowhere", an address is a host and a port`) {
+			`--listen: listen is "nowhere", an address must be a host and a port`) {
 		t.Errorf("a bad flag says %v", err)
 	}
 	o.Set = []Setting{{"listen", ":7420", "--listen"}}

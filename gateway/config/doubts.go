@@ -35,8 +35,8 @@ func doubtHosts(l *loader) {
 		return
 	}
 	l.warn(l.find("listen"), "listen is "+l.config.Listen[i]+" and there are no hosts",
-		"whoever calls it by another name than localhost is refused with 403",
-		"add the names and addresses to hosts by which clients reach it")
+		"clients that use another name than localhost are refused with 403",
+		"add to hosts the names and addresses that clients use")
 }
 
 // everywhere reports whether a listener is on all addresses of this machine.
@@ -57,7 +57,7 @@ func doubtSockets(l *loader) {
 		}
 		if err := look(filepath.Dir(path)); err != nil {
 			l.warn(l.find("listen"), "listen is "+at+" and there is no directory "+filepath.Dir(path),
-				err.Error(), "make it, or name another")
+				err.Error(), "create it, or name another")
 		}
 	}
 }
@@ -94,20 +94,20 @@ func doubtServers(l *loader) {
 			if look := l.options.Machine.Program; look != nil && !s.Command.IsZero() {
 				if err := look(s.Command.Reveal()); err != nil {
 					l.warn(at("command"), name+": "+s.Command.String()+" cannot be run", err.Error(),
-						"install it, or write its whole path: PATH is that of mcpd")
+						"install it, or write its absolute path: mcpd searches its own PATH")
 				}
 			}
 			if look := l.options.Machine.Directory; look != nil && !s.Cwd.IsZero() {
 				if err := look(s.Cwd.Reveal()); err != nil {
 					l.warn(at("cwd"), name+": there is no directory "+s.Cwd.String(), err.Error(),
-						"make it, or name another")
+						"create it, or name another")
 				}
 			}
 			if slices.ContainsFunc(l.config.Listen, func(at string) bool {
 				return l.itself(s.URL.Reveal(), at)
 			}) {
-				l.warn(at("url"), name+" is this very host", "its calls would come back to it",
-					"name the server that is meant")
+				l.warn(at("url"), name+" is this host itself", "its calls would come back to this host",
+					"name the intended server")
 			}
 		}
 	}

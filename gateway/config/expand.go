@@ -40,11 +40,11 @@ func expand(s string, d dialect, env func(string) (string, bool)) (text, shown s
 		show.WriteString(before)
 		inside, rest, ok := strings.Cut(rest, "}")
 		if !ok {
-			return "", "", nil, &mistake{"a ${ has no }", "close it, or write $${ for the text itself"}
+			return "", "", nil, &mistake{"a ${ has no }", "close it, or write $${ for a literal ${"}
 		}
 		if strings.Contains(inside, "${") {
 			return "", "", nil, &mistake{
-				"a variable stands inside another", "name one variable and a plain default",
+				"a variable is inside another variable", "name one variable and a plain default",
 			}
 		}
 		name, fallback, hasFallback := strings.Cut(inside, ":-")
@@ -52,16 +52,16 @@ func expand(s string, d dialect, env func(string) (string, bool)) (text, shown s
 		switch {
 		case strings.HasPrefix(name, "input:"):
 			return "", "", nil, &mistake{
-				"an editor asks its user for an input, and mcpd has nobody to ask",
-				"set a variable of the environment and write " + reference(d, "NAME", false),
+				"an editor can ask its user for an input, but mcpd cannot",
+				"set an environment variable and write " + reference(d, "NAME", false),
 			}
 		case !validEnv(name):
 			return "", "", nil, &mistake{
-				"what is between ${ and } names no variable", "write " + reference(d, "NAME", false),
+				"the text between ${ and } is not a variable name", "write " + reference(d, "NAME", false),
 			}
 		case !prefixed && d == native:
 			return "", "", nil, &mistake{
-				"variables are named with env: here", "write ${env:NAME}, or $${ for the text itself",
+				"a variable needs the prefix env: here", "write ${env:NAME}, or $${ for a literal ${",
 			}
 		}
 		value, set := env(name)
@@ -70,7 +70,7 @@ func expand(s string, d dialect, env func(string) (string, bool)) (text, shown s
 		}
 		if !set {
 			return "", "", nil, &mistake{
-				fmt.Sprintf("the environment has no %s", name),
+				fmt.Sprintf("the environment has no variable %s", name),
 				fmt.Sprintf("set it, or write %s",
 					strings.Replace(reference(d, name, true), tenant.Redacted, "default", 1)),
 			}

@@ -84,7 +84,7 @@ func Read(path string, o Options) (*Config, error) {
 	switch {
 	case errors.Is(err, regular.ErrNot):
 		return nil, Problems{{
-			File: path, What: regular.ErrNot.Error(), Why: "to read a pipe or a device may take for ever",
+			File: path, What: regular.ErrNot.Error(), Why: "reading a pipe or a device may never end",
 			Do: "write the configuration to a file and name that",
 		}}
 	case err != nil:

@@ -17,14 +17,16 @@ func putHost(dst any, v value) *mistake {
 	case domain == "", strings.ContainsFunc(host, notInHost), strings.Trim(port, "0123456789") != "",
 		strings.Contains(domain, "..") || strings.HasPrefix(domain, ".") ||
 			strings.HasSuffix(domain, "."):
-		return &mistake{"it is no host name", example}
+		return &mistake{"it is not a host name", example}
 	case strings.Contains(host, ":") && !strings.HasPrefix(host, "["):
-		return &mistake{"it is no host name", "write an address of IPv6 in brackets, like [::1]"}
+		return &mistake{"it is not a host name", "write an IPv6 address in brackets, like [::1]"}
 	case sub && port != "":
-		return &mistake{"subdomains have no port of their own", "write it without, like .example.com"}
+		return &mistake{
+			"a pattern for subdomains has no port", "write it without a port, like .example.com",
+		}
 	case sub && public(domain):
 		return &mistake{
-			"anybody can have a name below it", "write the domain that is yours, like .example.com",
+			"everyone can register a name below it", "write your own domain, like .example.com",
 		}
 	}
 	if port != "" {

@@ -29,7 +29,7 @@ func leaveImport(l *loader, s scope, name document.Name) {
 	if !tenant.ValidServer(mapped) {
 		l.Report(name.At, fmt.Sprintf("%s becomes %q here", quoted("server", name.Text), mapped),
 			"that cannot be part of a path",
-			"rename it to something of a-z, 0-9 and -, but not mcp, sse or t")
+			"rename it to a name of a-z, 0-9 and - other than mcp, sse and t")
 		return
 	}
 	s.server.Name = mapped
@@ -46,9 +46,9 @@ func (l *loader) checkKind(s scope) {
 	where := l.find(s.path, "type")
 	switch kind := *s.kind; {
 	case kind == "stdio" && s.server.Command.IsZero():
-		l.Report(where, `type is "stdio"`, "that needs a command", "add it, or write type http")
+		l.Report(where, `type is "stdio"`, "this type needs a command", "add it, or write type http")
 	case kind != "" && kind != "stdio" && s.server.URL.IsZero():
-		l.Report(where, fmt.Sprintf("type is %q", kind), "that needs a url",
+		l.Report(where, fmt.Sprintf("type is %q", kind), "this type needs a url",
 			"add it, or write type stdio")
 	case kind == "sse":
 		s.server.Transport = kind
@@ -59,7 +59,7 @@ func (l *loader) checkKind(s scope) {
 func (l *loader) add(s scope, name document.Name) bool {
 	id := join(s.tenant.Name, s.server.Name)
 	if before, taken := l.origin[id]; taken {
-		l.Report(name.At, fmt.Sprintf("%s of tenant %s is there twice", quoted("server", s.server.Name),
+		l.Report(name.At, fmt.Sprintf("%s of tenant %s appears twice", quoted("server", s.server.Name),
 			s.tenant.Name), fmt.Sprintf("line %d has a server that gets the same name",
 			before.Line), "rename one")
 		return false
@@ -97,8 +97,9 @@ func (l *loader) otherKey(n *node, name document.Name, alone bool) (kid *node, k
 	case foreign && switched: // see putAway
 		return nil, true
 	case foreign && slices.Contains(passedOver, name.Text), alone:
-		l.warn(name.At, fmt.Sprintf("key %q is passed over", document.Printable(name.Text)),
-			"it is of another client and means nothing to mcpd", "remove it, or leave it to that client")
+		l.warn(name.At, fmt.Sprintf("key %q is ignored", document.Printable(name.Text)),
+			"it belongs to another client and means nothing to mcpd",
+			"remove it, or keep it for that client")
 		return nil, true
 	}
 	return nil, false
@@ -115,7 +116,7 @@ func (l *loader) putAway(y ast.Node, name document.Name) bool {
 		off, known := switches[key]
 		if set, text, _ := document.Text(value.Value); known && !text && set == off {
 			l.warn(document.At(value.Key), quoted("server", name.Text)+" is left out",
-				key+" is "+off, "remove that line to have it served")
+				key+" is "+off, "remove that line to serve it")
 			return true
 		}
 	}

@@ -36,7 +36,7 @@ func TestFilesOfOtherClients(t *testing.T) {
 		told += w.String() + "\n"
 	}
 	for _, line := range []string{
-		`2:3: key "$schema" is passed over`, `3:3: key "inputs"`, `4:3: key "theme"`,
+		`2:3: key "$schema" is ignored`, `3:3: key "inputs"`, `4:3: key "theme"`,
 		`6:52: key "autoApprove"`, `key "timeout"`, `key "alwaysAllow"`, `key "description"`,
 		`8:29: server "Off" is left out, disabled is true`, `10:52: key "trust"`,
 	} {
@@ -59,10 +59,10 @@ func TestKeysOfOtherClientsHaveTheirPlace(t *testing.T) {
 		"in a server": {"tenants: {default: {servers: {a: {command: x, disabled: true}}}}",
 			`unknown key "disabled"`},
 		"two names of one key": {"mcpServers: {a: {url: 'http://a/', serverUrl: 'http://b/'}}",
-			"url is there twice"},
-		"a relative directory": {"mcpServers: {a: {command: x, cwd: sub}}", "write the whole path"},
+			"url appears twice"},
+		"a relative directory": {"mcpServers: {a: {command: x, cwd: sub}}", "write an absolute path"},
 		"cwd of a url": {"mcpServers: {a: {url: 'http://a/', cwd: /srv}}",
-			"it goes with command only"},
+			"it applies only with command"},
 		"nothing to reach it": {"mcpServers: {a: {timeout: 1}}", "has none of command, url"},
 		"a mistake, in a tenant": {"tenants: {default: {mcpServers: {a: {httpUrl: 'ftp://x'}}}}",
 			"1:47: url is refused"},

@@ -60,7 +60,7 @@ func doubtLiterals(l *loader) {
 			continue
 		}
 		l.warn(x.at, quoted("server", x.server.Name)+": "+x.label+" has a variable like "+x.form+" in it",
-			"it is passed on as it is written",
-			"write ${env:NAME} for a variable of the environment, or leave it if the text is meant")
+			"mcpd passes it on unchanged",
+			"write ${env:NAME} for an environment variable, or keep it if the text is meant")
 	}
 }

@@ -126,7 +126,7 @@ func (l *loader) keys(n *node, y ast.Node, s scope) {
 			continue
 		}
 		if slices.ContainsFunc(entries, func(e entry) bool { return n.each == nil && e.node == kid }) {
-			l.Report(pair.Name.At, fmt.Sprintf("%s is there twice", kid.name),
+			l.Report(pair.Name.At, fmt.Sprintf("%s appears twice", kid.name),
 				document.Printable(pair.Name.Text)+" is another name of it", "keep one")
 			continue
 		}
@@ -170,7 +170,8 @@ func (l *loader) list(n *node, y ast.Node, s scope) {
 			l.enter(n.item, item, s, document.Name{Text: fmt.Sprint(i), At: document.At(item)})
 		}
 	default:
-		l.Report(document.At(y), n.name+" is "+document.Kind(y), "it is a list", "begin each item with -")
+		l.Report(document.At(y), n.name+" is "+document.Kind(y), "it must be a list",
+			"begin each item with -")
 	}
 }
 
@@ -197,8 +198,8 @@ func (l *loader) leaf(k *Key, y ast.Node, s scope) {
 			return
 		}
 		if !ok {
-			l.Report(document.At(y), name+" is "+document.Kind(y), "it is a list",
-				"write [a, b], or one item a line after -")
+			l.Report(document.At(y), name+" is "+document.Kind(y), "it must be a list",
+				"write [a, b], or each item on its own line after -")
 			return
 		}
 		for i, item := range items.Values {
@@ -231,8 +232,8 @@ func (l *loader) put(k *Key, dst any, name document.Name, label string, y ast.No
 	raw, quoted, ok := document.Text(y)
 	switch {
 	case !ok:
-		l.Report(document.At(y), label+" is "+document.Kind(y), "it is one value",
-			"write it out after the key")
+		l.Report(document.At(y), label+" is "+document.Kind(y), "it must be one value",
+			"write the value after the key")
 		return
 	case !quoted && !k.Type.loose && k.Type.secret:
 		l.Report(document.At(y), label+" is a number or boolean", "a text was expected",
@@ -263,7 +264,7 @@ func (l *loader) put(k *Key, dst any, name document.Name, label string, y ast.No
 func (l *loader) store(k *Key, dst any, name, raw string, s scope) (m *mistake, shown string) {
 	v := value{name: name, text: raw, shown: raw}
 	if strings.IndexByte(raw, 0) >= 0 {
-		return &mistake{"it has a NUL in it", "remove it"}, raw
+		return &mistake{"it contains a NUL character", "remove it"}, raw
 	}
 	if k.Type.vars {
 		d := native
@@ -274,7 +275,7 @@ func (l *loader) store(k *Key, dst any, name, raw string, s scope) (m *mistake, 
 			return m, raw
 		}
 		if strings.IndexByte(v.text, 0) >= 0 {
-			return &mistake{"a variable has a NUL in it", "check the environment"}, v.shown
+			return &mistake{"a variable contains a NUL character", "check the environment"}, v.shown
 		}
 	}
 	return k.Type.put(dst, v), v.shown

@@ -167,8 +167,8 @@ func reach(c *Config) error {
 	for _, t := range c.Tenants {
 		if len(t.Keys) == 0 {
 			_, port, _ := net.SplitHostPort(listen)
-			return fmt.Errorf("%s has no key, and listen is %s until mcpd is started anew, which other "+
-				"machines reach: add auth.keys, or restart with listen 127.0.0.1:%s",
+			return fmt.Errorf("%s has no key, and listen is %s until mcpd restarts, which other machines "+
+				"can reach: add auth.keys, or restart with listen 127.0.0.1:%s",
 				quoted("tenant", t.Name), listen, port)
 		}
 	}

@@ -34,10 +34,10 @@ var places = []place{
 		"one server; its name may not be mcp, sse or t",
 		nil, []string{"command", "url", "builtin"}, enterServer, leaveServer},
 	{"mcpServers.*", "an entry of mcpServers", "",
-		"one server of tenant default, as other clients write it; its name is mapped",
+		"one server of tenant default, in the format of other clients; its name is converted",
 		nil, []string{"command", "url"}, enterImport, leaveImport},
 	{"tenants.*.mcpServers.*", "an entry of mcpServers", "",
-		"one server of the tenant, as other clients write it; its name is mapped",
+		"one server of the tenant, in the format of other clients; its name is converted",
 		nil, []string{"command", "url"}, enterImport, leaveImport},
 }
 
@@ -122,7 +122,7 @@ func (n *node) names() []string {
 func enterTenant(l *loader, s scope, name document.Name) scope {
 	if !tenant.ValidName(name.Text) {
 		l.Report(name.At, quoted("tenant", name.Text)+" cannot be part of a path",
-			"a tenant's name has 1 to 63 of a-z, 0-9 and -", "rename it")
+			"a tenant's name has 1 to 63 characters of a-z, 0-9 and -", "rename it")
 	}
 	s.tenant = l.tenant(name.Text)
 	return s
@@ -140,7 +140,7 @@ func leaveKey(l *loader, s scope, name document.Name) {
 	for _, other := range s.tenant.Keys {
 		if other.Hash == s.key.Hash {
 			l.Report(name.At, "this key of tenant "+s.tenant.Name+" is listed twice",
-				"a key stands for one name", "remove one of the two")
+				"a key can stand for only one name", "remove one of the two")
 		}
 	}
 	s.tenant.Keys = append(s.tenant.Keys, *s.key)
@@ -148,9 +148,9 @@ func leaveKey(l *loader, s scope, name document.Name) {
 
 func enterServer(l *loader, s scope, name document.Name) scope {
 	if !tenant.ValidServer(name.Text) {
-		why := "a server's name has 1 to 32 of a-z, 0-9 and -, and does not begin with -"
+		why := "a server's name has 1 to 32 characters of a-z, 0-9 and -, and does not begin with -"
 		if slices.Contains(tenant.Reserved, name.Text) {
-			why = "the word has a meaning in paths"
+			why = "the name is reserved in paths"
 		}
 		l.Report(name.At, quoted("server", name.Text)+" cannot be part of a path", why, "rename it")
 	}

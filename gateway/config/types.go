@@ -128,7 +128,8 @@ func count(low, high int) Type {
 			n, err := strconv.Atoi(v.text)
 			if err != nil || n < low || n > high {
 				return &mistake{
-					"it is no whole number in its range", fmt.Sprintf("write one between %d and %d", low, high),
+					"it is not a whole number in the allowed range",
+					fmt.Sprintf("write one between %d and %d", low, high),
 				}
 			}
 			*dst.(*int) = n
@@ -149,7 +150,7 @@ func size(low, high int64) Type {
 				return nil
 			}
 			return &mistake{
-				"it is no size in its range",
+				"it is not a size in the allowed range",
 				fmt.Sprintf("write a number with B, KiB or MiB between %s and %s", units.FormatSize(low),
 					units.FormatSize(high)),
 			}
@@ -167,7 +168,7 @@ func span(low, high time.Duration) Type {
 			d, err := time.ParseDuration(v.text)
 			if err != nil || d < low || d > high {
 				return &mistake{
-					"it is no time in its range",
+					"it is not a time in the allowed range",
 					fmt.Sprintf("write a number with ms, s, m or h between %s and %s", units.FormatSpan(low),
 						units.FormatSpan(high)),
 				}

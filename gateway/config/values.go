@@ -71,13 +71,13 @@ func putRevision(dst any, v value) *mistake {
 func putAddress(dst any, v value) *mistake {
 	host, port, err := net.SplitHostPort(v.text)
 	if err != nil {
-		return &mistake{"an address is a host and a port", "write it like 127.0.0.1:7420"}
+		return &mistake{"an address must be a host and a port", "write it like 127.0.0.1:7420"}
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
-		return &mistake{"the port is no number from 0 to 65535", "write it like 127.0.0.1:7420"}
+		return &mistake{"the port is not a number from 0 to 65535", "write it like 127.0.0.1:7420"}
 	}
 	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == '/' || r > '~' }) {
-		return &mistake{"the host has a character that no host has", "write it like 127.0.0.1:7420"}
+		return &mistake{"the host has a character that is not allowed", "write it like 127.0.0.1:7420"}
 	}
 	*dst.(*string) = v.text
 	return nil
@@ -102,7 +102,7 @@ func putListen(dst any, v value) *mistake {
 	case !filepath.IsAbs(file):
 		return &mistake{
 			"a relative path depends on where mcpd was started",
-			"write the whole path, like unix:/run/mcpd/mcp.sock",
+			"write an absolute path, like unix:/run/mcpd/mcp.sock",
 		}
 	case len(file) > maxSocketPath:
 		return &mistake{
@@ -110,7 +110,7 @@ func putListen(dst any, v value) *mistake {
 		}
 	}
 	if slices.Contains(*list, v.text) && !strings.HasSuffix(v.text, ":0") {
-		return &mistake{"it is listed twice", "remove one of the two"}
+		return &mistake{"it is listed more than once", "remove one of the two"}
 	}
 	*list = append(*list, v.text)
 	return nil
@@ -121,8 +121,8 @@ var basePaths = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
 func putBasePath(dst any, v value) *mistake {
 	if !basePaths.MatchString(v.text) || path.Clean(v.text) != v.text {
 		return &mistake{
-			"it is no plain path",
-			"write it like /tools, of letters, digits and -._~, without a / at its end",
+			"it is not a plain path",
+			"write it like /tools, with letters, digits and -._~, and without a / at its end",
 		}
 	}
 	*dst.(*string) = v.text
@@ -132,7 +132,7 @@ func putBasePath(dst any, v value) *mistake {
 func putFileMode(dst any, v value) *mistake {
 	digits := strings.TrimPrefix(strings.TrimPrefix(v.text, "0o"), "0")
 	if n, err := strconv.ParseUint(digits, 8, 16); err != nil || len(digits) != 3 || n == 0 {
-		return &mistake{"it is no mode of a file", "write three octal digits, like 0660"}
+		return &mistake{"it is not a file mode", "write three octal digits, like 0660"}
 	}
 	*dst.(*string) = "0" + digits
 	return nil
@@ -146,7 +146,7 @@ func putOwner(dst any, v value) *mistake {
 		}) ||
 		strings.Contains(group, ":") {
 		return &mistake{
-			"it names no user or group", "write it like www-data, www-data:www-data or :www-data",
+			"it does not name a user or group", "write it like www-data, www-data:www-data or :www-data",
 		}
 	}
 	*dst.(*string) = v.text
@@ -156,7 +156,7 @@ func putOwner(dst any, v value) *mistake {
 func putFile(dst any, v value) *mistake {
 	if !filepath.IsAbs(v.text) {
 		return &mistake{
-			"a relative path depends on where mcpd was started", "write the whole path, beginning with /",
+			"a relative path depends on where mcpd was started", "write an absolute path, beginning with /",
 		}
 	}
 	*dst.(*string) = v.text
@@ -173,7 +173,7 @@ func putOrigin(dst any, v value) *mistake {
 	u, err := url.Parse(v.text)
 	if err != nil || u.Host == "" || v.text != u.Scheme+"://"+u.Host {
 		return &mistake{
-			"an origin is a scheme and a host, exactly",
+			"an origin is exactly a scheme and a host",
 			"write it like https://app.example.com, with :port if it has one",
 		}
 	}
@@ -181,12 +181,12 @@ func putOrigin(dst any, v value) *mistake {
 	switch {
 	case !program && u.Scheme != "http" && u.Scheme != "https":
 		return &mistake{
-			"no page has that scheme", "write http, https, " + strings.Join(pageSchemes, ", "),
+			"pages cannot have that scheme", "write http, https, " + strings.Join(pageSchemes, ", "),
 		}
 	case strings.Contains(u.Host, "*") && !(program && u.Host == "*"):
 		return &mistake{
-			"an origin is a scheme and a host, exactly",
-			"name each host; only " + strings.Join(pageSchemes, ", ") + " take * for all of theirs",
+			"an origin is exactly a scheme and a host",
+			"name each host; only " + strings.Join(pageSchemes, ", ") + " may have * for all hosts",
 		}
 	}
 	*dst.(*[]string) = append(*dst.(*[]string), strings.ToLower(v.text))
@@ -208,7 +208,7 @@ func putPrefix(dst any, v value) *mistake {
 
 func putFlag(dst any, v value) *mistake {
 	if v.text != "true" && v.text != "false" {
-		return &mistake{"it is neither true nor false", "write one of them"}
+		return &mistake{"it is neither true nor false", "write true or false"}
 	}
 	*dst.(*bool) = v.text == "true"
 	return nil
@@ -218,7 +218,7 @@ func putRequirement(dst any, v value) *mistake {
 	n, ok := terms.ParseNeed(v.text)
 	if !ok {
 		return &mistake{
-			"it is no capability", "write a name, a name with a version as in acme.review@2.1, or none",
+			"it is not a capability", "write a name, a name with a version as in acme.review@2.1, or none",
 		}
 	}
 	*dst.(*terms.Need) = n
@@ -228,7 +228,7 @@ func putRequirement(dst any, v value) *mistake {
 func putNeed(dst any, v value) *mistake {
 	if m, ok := protocol.LookupMethod(v.name); !ok || m.Notification() {
 		do := document.DidYouMean(v.name, requests(), "look it up in the specification")
-		return &mistake{fmt.Sprintf("%q is no method that is answered", document.Printable(v.name)), do}
+		return &mistake{fmt.Sprintf("%q is not a method of a request", document.Printable(v.name)), do}
 	}
 	if v.text == "" {
 		return &mistake{"no capability is named", "name one, or leave the method out"}
@@ -269,10 +269,10 @@ func putCommand(dst any, v value) *mistake {
 	case slash && !filepath.IsAbs(v.text):
 		return &mistake{
 			"a relative path depends on where mcpd was started",
-			"write the whole path, or a name that is in PATH",
+			"write an absolute path, or a name that is in PATH",
 		}
 	case !slash && strings.ContainsAny(v.text, " \t\n"):
-		return &mistake{"no shell reads it", "put the program here and the rest in args"}
+		return &mistake{"it is not run by a shell", "put the program here and the rest in args"}
 	}
 	*dst.(*tenant.Secret) = tenant.NewShown(v.text, v.shown)
 	return nil
@@ -290,7 +290,7 @@ func putArg(dst any, v value) *mistake {
 
 func putEnv(dst any, v value) *mistake {
 	if !validEnv(v.name) {
-		return &mistake{"it is no name of a variable", "use letters, digits and _"}
+		return &mistake{"it is not a variable name", "use letters, digits and _"}
 	}
 	set(dst.(*map[string]tenant.Secret), v.name, hidden(v))
 	return nil
@@ -298,7 +298,7 @@ func putEnv(dst any, v value) *mistake {
 
 func putEnvName(dst any, v value) *mistake {
 	if !validEnv(v.text) {
-		return &mistake{"it is no name of a variable", "write the name only, and a value in env"}
+		return &mistake{"it is not a variable name", "write only the name here, and a value in env"}
 	}
 	*dst.(*[]string) = append(*dst.(*[]string), v.text)
 	return nil
@@ -307,7 +307,7 @@ func putEnvName(dst any, v value) *mistake {
 func putCwd(dst any, v value) *mistake {
 	if !filepath.IsAbs(v.text) {
 		return &mistake{
-			"a relative path depends on where mcpd was started", "write the whole path, beginning with /",
+			"a relative path depends on where mcpd was started", "write an absolute path, beginning with /",
 		}
 	}
 	*dst.(*tenant.Secret) = tenant.NewShown(v.text, v.shown)
@@ -318,9 +318,9 @@ func putURL(dst any, v value) *mistake {
 	u, err := url.Parse(v.text)
 	switch {
 	case err != nil:
-		return &mistake{"it is no URL", "write it like https://host/mcp"}
+		return &mistake{"it is not a URL", "write it like https://host/mcp"}
 	case u.Scheme != "http" && u.Scheme != "https":
-		return &mistake{"only http and https are spoken", "write it like https://host/mcp"}
+		return &mistake{"only http and https are supported", "write it like https://host/mcp"}
 	case u.Host == "" || u.Hostname() == "":
 		return &mistake{"it has no host", "write it like https://host/mcp"}
 	case u.User != nil:
@@ -350,9 +350,9 @@ func putProxy(dst any, v value) *mistake {
 		*dst.(*tenant.Secret) = tenant.NewShown(v.text, v.shown)
 		return nil
 	case err != nil || u.Hostname() == "":
-		return &mistake{"it is no URL of a proxy", example}
+		return &mistake{"it is not the URL of a proxy", example}
 	case !slices.Contains(proxySchemes, u.Scheme):
-		return &mistake{"proxies are spoken to by http, https, socks5 and socks5h", example}
+		return &mistake{"only http, https, socks5 and socks5h are supported", example}
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
 		return &mistake{"a proxy has no path", example}
 	}
@@ -366,7 +366,7 @@ func putHeader(dst any, v value) *mistake {
 	case name == "" || strings.ContainsFunc(name, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", r)
 	}):
-		return &mistake{"it is no name of a header", "use letters, digits and -"}
+		return &mistake{"it is not a header name", "use letters, digits and -"}
 	case wire.Reserved(name):
 		return &mistake{"mcpd sets this header itself", "leave it out"}
 	case strings.ContainsFunc(v.text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
@@ -374,7 +374,7 @@ func putHeader(dst any, v value) *mistake {
 	}
 	all := dst.(*map[string]tenant.Secret)
 	if _, twice := (*all)[name]; twice {
-		return &mistake{"the case of a header does not matter: it is there twice", "keep one"}
+		return &mistake{"the header appears twice, in another case", "keep one"}
 	}
 	set(all, name, hidden(v))
 	return nil

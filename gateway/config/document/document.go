@@ -57,7 +57,8 @@ func (d *Document) Pairs(y ast.Node, what string) (pairs []Pair, ok bool) {
 	mapping, ok := y.(*ast.MappingNode)
 	if !ok {
 		if y.Type() != ast.NullType {
-			d.Report(At(y), what+" is "+Kind(y), "it has keys and values", "write `key: value`, one a line")
+			d.Report(At(y), what+" is "+Kind(y), "it must have keys and values",
+				"write `key: value`, one on each line")
 		}
 		return nil, y.Type() == ast.NullType
 	}
@@ -66,12 +67,12 @@ func (d *Document) Pairs(y ast.Node, what string) (pairs []Pair, ok bool) {
 		where := positionOf(value.Key.GetToken())
 		name, _, plain := Text(value.Key)
 		if !plain {
-			d.Report(where, "a key is "+Kind(value.Key), "keys are names, and anchors are not followed",
-				"write the name, and values out in full")
+			d.Report(where, "a key is "+Kind(value.Key), "keys must be names, and anchors are not supported",
+				"write the name, and the values in full")
 			continue
 		}
 		if before, twice := first[name]; twice {
-			d.Report(where, fmt.Sprintf("%q is there twice", Printable(name)),
+			d.Report(where, fmt.Sprintf("%q appears twice", Printable(name)),
 				fmt.Sprintf("line %d has it too", before.Line), "keep one")
 			continue
 		}

@@ -26,7 +26,7 @@ func (d *Document) Parse(data []byte) ast.Node {
 	first := Position{1, 1}
 	if len(data) > MaxFile {
 		d.Report(first, fmt.Sprintf("the file has %d bytes", len(data)),
-			fmt.Sprintf("at most %d are read", MaxFile), "check that it is the right one")
+			fmt.Sprintf("at most %d are read", MaxFile), "check that it is the right file")
 		return nil
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
@@ -59,7 +59,7 @@ func (d *Document) Parse(data []byte) ast.Node {
 				what, do = "the line begins with a tab", "indent it with spaces"
 			}
 		}
-		d.Report(where, "this is no YAML", Printable(what), do)
+		d.Report(where, "this is not valid YAML", Printable(what), do)
 		return nil
 	}
 	var root ast.Node
@@ -67,10 +67,10 @@ func (d *Document) Parse(data []byte) ast.Node {
 		switch {
 		case doc.Body == nil || doc.Body.Type() == ast.CommentType:
 		case doc.Body.Type() == ast.DirectiveType:
-			d.Report(At(doc.Body), "a %directive", "none is known here", "remove the line")
+			d.Report(At(doc.Body), "a %directive", "directives are not supported", "remove the line")
 		case root != nil:
-			d.Report(At(doc.Body), "a second document", d.What+" is one",
-				"remove the line --- and what follows it")
+			d.Report(At(doc.Body), "a second document", d.What+" is one document",
+				"remove the line --- and everything after it")
 		default:
 			root = doc.Body
 		}
