@@ -37,29 +37,29 @@ func golden(t *testing.T, name, got string) {
 
 func document() string {
 	var b strings.Builder
-	b.WriteString("# What the host tells of itself\n\n" +
+	b.WriteString("# Telemetry\n\n" +
 		"Written from the tables in telemetry/table.go and telemetry/metrics.go by `go generate " +
 		"./telemetry`.\n\n" +
 		"## Log lines\n\n" +
 		"One line for each event, as JSON, or as text on a terminal (`--log-format auto|text|json`; " +
 		"colours unless `NO_COLOR` is set).\n" +
-		"Keys that every line may have: `ts` `level` `msg` `event` `tenant` `server` `session` " +
-		"`exchange` `incident` `path`; then\n" +
-		"those of the event. `incident` is shared by the events of one run of trouble at one row of " +
-		"the supervision tree.\n" +
-		"`suppressed` counts lines of the same event that were not written before this one, when there " +
-		"were too many a second.\n" +
+		"Every line may have the keys `ts` `level` `msg` `event` `tenant` `server` `session` " +
+		"`exchange` `incident` `path`, followed by\n" +
+		"those of the event. Events that belong to one problem of one row of the supervision tree " +
+		"share an `incident`.\n" +
+		"`suppressed` counts earlier lines of the same event that were not written because there were " +
+		"too many in a second.\n" +
 		"Control characters, terminal escapes and characters that hide or reorder text are shown as " +
 		"escapes.\n\n" +
-		"Some lines stand for all of one cause, and count the others as `suppressed`:\n\n" +
+		"Some lines stand for all lines of one cause, and count the others as `suppressed`:\n\n" +
 		"| cause | lines |\n|---|---|\n" +
-		"| requests that are rejected for one incident of a server | one a minute, the first a minute " +
-		"after the first of them |\n" +
-		"| requests that a draining host refuses | one at the end of the drain, or each minute of it " +
-		"|\n" +
+		"| requests that are rejected for one incident of a server | one a minute, the first one a " +
+		"minute after the first rejection |\n" +
+		"| requests that a draining host refuses | one at the end of the drain, or one in each minute " +
+		"of it |\n" +
 		"| requests of sessions that have ended, for each tenant | one at once, then one a minute |\n" +
-		"| lines of a server that are no messages (`upstream_noise`) | one at once, then one a minute, " +
-		"whose `lines` counts them |\n\n" +
+		"| lines of a server that are not messages (`upstream_noise`) | one at once, then one a " +
+		"minute; its `lines` counts them |\n\n" +
 		"## Events\n\n" +
 		"| event | level | message | meaning | fields |\n|---|---|---|---|---|\n")
 	for _, r := range events {
@@ -71,10 +71,10 @@ func document() string {
 			r.meaning, strings.Join(fields, "; "))
 	}
 	fmt.Fprintf(&b, "\n## Metrics\n\n"+
-		"Prometheus, at `/metrics` of the admin listener, with those of the Go runtime and the "+
+		"Prometheus metrics, at `/metrics` of the admin listener, with those of the Go runtime and the "+
 		"process. An instrument has at most\n"+
-		"%d label combinations; further ones count under `%s`, as does every method that the protocol "+
-		"does not have.\n"+
+		"%d label combinations. Further ones count under `%s`, and so does every method that the "+
+		"protocol does not have.\n"+
 		"`outcome` is one of %s.\n\n"+
 		"| metric | kind | labels | unit | meaning | fed by | also known as "+
 		"|\n|---|---|---|---|---|---|---|\n", MaxSeries, other, code(outcomes[:]))
@@ -82,9 +82,9 @@ func document() string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n",
 			m.name, m.kind, code(m.labels), m.unit, m.help, fedBy(m), m.also)
 	}
-	b.WriteString("\nBeside these, each bound of [limits.gen.md](limits.gen.md) is a gauge " +
-		"`mcpd_limit_*`, with the label `tenant`: empty for what applies to\n" +
-		"all, and beside it one for each tenant that has it otherwise.\n")
+	b.WriteString("\nIn addition, each limit of [limits.gen.md](limits.gen.md) is a gauge " +
+		"`mcpd_limit_*` with the label `tenant`. The label is empty for the value that applies to\n" +
+		"all tenants; each tenant with another value has a gauge of its own.\n")
 	return b.String()
 }
 

@@ -56,26 +56,26 @@ var metrics = []metric{
 
 	// Readiness.
 	{name: "mcpd_host_state", kind: gauge, labels: []string{"state"},
-		help: "1 for the state that /readyz says, 0 for the others", direct: atScrape},
+		help: "1 for the state that /readyz reports, 0 for the others", direct: atScrape},
 	{name: "mcpd_readiness_check", kind: gauge, labels: []string{"check"},
-		help: "1 when the check of /readyz is met, 0 when it is not: the host is degraded then, or " +
-			"starting where it needs what is checked", direct: atScrape},
+		help: "1 if the check of /readyz passes, 0 if it fails: the host is then degraded, or still " +
+			"starting if it needs what is checked", direct: atScrape},
 
 	// Requests.
 	{name: "mcpd_requests_total", kind: counter, labels: []string{
 		"tenant", "server", "method", "outcome",
 	},
-		help: "Downstream requests that have their outcome", direct: atRequests},
+		help: "Downstream requests that have an outcome", direct: atRequests},
 	{name: "mcpd_requests_in_flight", kind: gauge, labels: perCall,
 		help: "Downstream requests that wait for their outcome", also: "mcp.requests.pending (S4-136)",
 		direct: atRequests},
 	{name: "mcp_server_operation_duration_seconds", kind: histogram, labels: []string{"method"},
 		unit: "seconds",
-		help: "From a downstream request to its outcome", also: "mcp.server.operation.duration",
+		help: "Time from a downstream request to its outcome", also: "mcp.server.operation.duration",
 		direct: atRequests},
 	{name: "mcp_client_operation_duration_seconds", kind: histogram, labels: []string{"method"},
 		unit: "seconds",
-		help: "From an upstream request to its reply", also: "mcp.client.operation.duration",
+		help: "Time from an upstream request to its reply", also: "mcp.client.operation.duration",
 		direct: atRequests},
 	{name: "mcpd_gateway_overhead_seconds", kind: histogram, labels: none, unit: "seconds",
 		help:   "The part of a request's duration that was not spent waiting for a server",
@@ -91,7 +91,7 @@ var metrics = []metric{
 			return float64(max(e.Count, 1)), []string{e.Reason}
 		})}},
 	{name: "mcpd_notifications_dropped_total", kind: counter, labels: []string{"reason"},
-		help: "Notifications that nobody got",
+		help: "Notifications that were not delivered",
 		from: []feed{sum(func(e NotificationDropped) (float64, []string) {
 			return float64(max(e.Count, 1)), []string{e.Reason}
 		})}},
@@ -100,12 +100,12 @@ var metrics = []metric{
 	{name: "mcpd_sessions", kind: gauge, labels: []string{"era"},
 		help: "Downstream sessions", direct: atScrape},
 	{name: "mcpd_peers", kind: gauge, labels: none,
-		help: "Kinds of clients without a session (2026-07-28), each of one principal: they differ in " +
-			"what they declare, as far as it matters", direct: atScrape},
+		help: "Kinds of clients without a session (2026-07-28): clients of one principal that declare " +
+			"the same, as far as it matters", direct: atScrape},
 	{name: "mcpd_streams", kind: gauge, labels: none,
 		help: "Event streams open to clients", direct: atScrape},
 	{name: "mcpd_subscriptions", kind: gauge, labels: none,
-		help:   "What clients want to hear of: resources of sessions, and streams of subscriptions",
+		help:   "Subscriptions of clients: resources of sessions, and streams of subscriptions",
 		direct: atScrape},
 	{name: "mcpd_sessions_opened_total", kind: counter, labels: []string{"transport"},
 		help: "Downstream sessions opened",
@@ -114,11 +114,11 @@ var metrics = []metric{
 		help: "Downstream sessions closed",
 		from: []feed{count(func(e SessionClosed) []string { return []string{e.Cause.String()} })}},
 	{name: "mcp_server_session_duration_seconds", kind: histogram, labels: none, unit: "seconds",
-		help: "From the opening of a downstream session to its close",
+		help: "Time from the opening of a downstream session to its close",
 		also: "mcp.server.session.duration",
 		from: []feed{took(func(e SessionClosed) (time.Duration, []string) { return e.Age, none })}},
 	{name: "mcpd_protocol_negotiations_total", kind: counter, labels: []string{"side", "version"},
-		help: "Agreements on a protocol revision, by the revision; refused when there was none",
+		help: "Negotiations of a protocol revision, by the agreed revision; refused if there is none",
 		also: "mcp.protocol.version.negotiated (S4-134)",
 		from: []feed{count(func(e ProtocolNegotiation) []string {
 			return []string{e.Side, orWord(e.Negotiated, "refused")}
@@ -127,7 +127,8 @@ var metrics = []metric{
 		help: "Steps in the lifecycle of connections", also: "mcp.phase.transitions (S4-135)",
 		from: []feed{count(func(e PhaseChanged) []string { return []string{e.Side, e.From, e.To} })}},
 	{name: "mcpd_history_bytes", kind: gauge, labels: none, unit: "bytes",
-		help:   "Events that wait for clients or are kept for their return, for history_time at most",
+		help: "Bytes of events that wait for clients or are kept for their return, for history_time " +
+			"at most",
 		direct: atScrape},
 
 	// Tenants.
@@ -140,7 +141,7 @@ var metrics = []metric{
 		help: "Times a tenant was quarantined",
 		from: []feed{count(func(e TenantQuarantined) []string { return []string{e.Tenant} })}},
 	{name: "mcpd_crashes_charged_total", kind: counter, labels: []string{"tenant", "class"},
-		help: "Crashes of shared components on messages of a tenant, which do not count for the " +
+		help: "Crashes of shared components on messages of a tenant, which do not count against the " +
 			"component",
 		from: []feed{count(func(e CrashCharged) []string { return []string{e.Tenant, e.Class} })}},
 	{name: "mcpd_actor_pauses_total", kind: counter, labels: []string{"class"},
@@ -154,8 +155,8 @@ var metrics = []metric{
 		help: "1 for the state that the server is in, 0 for the others", direct: atScrape},
 	{name: "mcpd_upstream_request_id_usage_ratio", kind: gauge, labels: []string{"tenant", "server"},
 		unit: "ratio",
-		help: "Share of the request ids that its most used connection has given out; it is replaced at " +
-			"0.9", direct: atScrape},
+		help: "Share of the request ids that the most used connection of the server has used; the " +
+			"connection is replaced at 0.9", direct: atScrape},
 	{name: "mcpd_upstream_quarantines_total", kind: counter, labels: []string{
 		"tenant", "server", "class",
 	},
@@ -164,7 +165,7 @@ var metrics = []metric{
 			return []string{e.Tenant, e.Server, e.Class}
 		})}},
 	{name: "mcpd_upstream_starts_total", kind: counter, labels: []string{"tenant", "server", "result"},
-		help: "Starts of upstream connections that ended well or not",
+		help: "Starts of upstream connections, successful or failed",
 		from: []feed{
 			count(func(e UpstreamReady) []string { return []string{e.Tenant, e.Server, "ready"} }),
 			count(func(e UpstreamStartFailed) []string { return []string{e.Tenant, e.Server, "failed"} }),
@@ -184,10 +185,10 @@ var metrics = []metric{
 		help: "Times a server was given up for a while",
 		from: []feed{count(func(e UpstreamCrashLoop) []string { return []string{e.Tenant, e.Server} })}},
 	{name: "mcpd_upstream_start_duration_seconds", kind: histogram, labels: none, unit: "seconds",
-		help: "From spawn or connect to ready",
+		help: "Time from spawn or connect to ready",
 		from: []feed{took(func(e UpstreamReady) (time.Duration, []string) { return e.Start, none })}},
 	{name: "mcpd_upstream_restart_to_ready_seconds", kind: histogram, labels: none, unit: "seconds",
-		help: "From the loss of an upstream connection to the next one being ready",
+		help: "Time from the loss of an upstream connection until the next one is ready",
 		from: []feed{took(func(e UpstreamReady) (time.Duration, []string) { return e.Down, none })}},
 	{name: "mcpd_upstream_noise_lines_total", kind: counter, labels: []string{"tenant", "server"},
 		help: "Lines from servers that were not JSON-RPC",
@@ -196,7 +197,7 @@ var metrics = []metric{
 		})}},
 	{name: "mcpd_upstream_paced_seconds_total", kind: counter, labels: []string{"tenant", "server"},
 		unit: "seconds",
-		help: "How long servers waited that said more than is read",
+		help: "How long servers waited because they sent more than the host reads",
 		from: []feed{sum(func(e UpstreamPaced) (float64, []string) {
 			return e.For.Seconds(), []string{e.Tenant, e.Server}
 		})}},
@@ -213,13 +214,13 @@ var metrics = []metric{
 	{name: "mcpd_upstream_odd_items_total", kind: counter, labels: []string{
 		"tenant", "server", "action",
 	},
-		help: "Items of servers' lists that the schemas do not allow, each time another list has them",
+		help: "Items of servers' lists that violate the schemas, counted again for each new list",
 		from: []feed{sum(func(e ItemsOdd) (float64, []string) {
 			return float64(e.Count), []string{e.Tenant, e.Server, e.Action}
 		})}},
 	{name: "mcpd_upstream_idle_connections", kind: gauge, labels: none,
-		help: "Connections to servers behind http:// that are kept for a next request, for 50 s at " +
-			"most",
+		help: "Connections to servers behind http:// that are kept open for a next request, for 50 s " +
+			"at most",
 		direct: atScrape},
 	{name: "mcpd_spawn_queue", kind: gauge, labels: none,
 		help: "Server programs that wait for their turn to be started", direct: atScrape},
@@ -236,7 +237,7 @@ var metrics = []metric{
 		})}},
 	{name: "mcpd_actor_restart_duration_seconds", kind: histogram, labels: []string{"class"},
 		unit: "seconds",
-		help: "From the end of an instance to the next one being ready",
+		help: "Time from the end of an instance until the next one is ready",
 		from: []feed{took(func(e ChildRestarted) (time.Duration, []string) {
 			return e.Took, []string{e.Class}
 		})}},
@@ -250,17 +251,17 @@ var metrics = []metric{
 		help: "Times a mailbox filled up",
 		from: []feed{count(func(e Overloaded) []string { return []string{e.Class} })}},
 	{name: "mcpd_actor_abandoned_total", kind: counter, labels: []string{"class"},
-		help: "Instances that did not stop in time and were fenced off",
+		help: "Instances that did not stop in time and were isolated",
 		from: []feed{count(func(e Abandoned) []string { return []string{e.Class} })}},
 	{name: "mcpd_actor_stuck_total", kind: counter, labels: []string{"class"},
-		help: "Times an actor was at one message for longer than its soft deadline",
+		help: "Times an actor handled one message for longer than its soft deadline",
 		from: []feed{count(func(e ActorStuck) []string { return []string{e.Class} })}},
 	{name: "mcpd_actor_hung", kind: gauge, labels: none,
-		help: "Instances that were fenced off and have not come back: goroutines that nobody can end; " +
-			"a tenant has 64 before it is ended instead", direct: atScrape},
+		help: "Isolated instances whose goroutines, which cannot be ended, have not returned; a tenant " +
+			"with 64 is ended instead", direct: atScrape},
 	{name: "mcpd_actor_idle_runners", kind: gauge, labels: none,
-		help: "Goroutines that wait for an actor that has something to do: as many as had at the same " +
-			"time; 64 are the most", direct: atScrape},
+		help: "Idle goroutines that wait for an actor with work: as many as were busy at the same " +
+			"time, at most 64", direct: atScrape},
 	{name: "mcpd_actor_state_dropped_total", kind: counter, labels: []string{"class", "part"},
 		help: "Parts of an instance's state that the next one did not take over",
 		from: []feed{sum(func(e StateDropped) (float64, []string) {
@@ -271,26 +272,26 @@ var metrics = []metric{
 	{name: "mcpd_actor_messages", kind: gauge, labels: []string{"class"},
 		help: "Messages waiting in all mailboxes of the class", direct: atScrape},
 	{name: "mcpd_actor_monitors", kind: gauge, labels: []string{"class"},
-		help: "Monitors that actors of the class have asked for and not taken back", direct: atScrape},
+		help: "Monitors that actors of the class have requested and not cancelled", direct: atScrape},
 	{name: "mcpd_actor_watchers", kind: gauge, labels: []string{"class"},
-		help:   "Monitors that wait for the end of an actor of the class, whoever asked for them",
+		help:   "Monitors that wait for the end of an actor of the class, whoever requested them",
 		direct: atScrape},
 	{name: "mcpd_actor_timers", kind: gauge, labels: []string{"class"},
 		help: "Timers of actors of the class that have not fired", direct: atScrape},
 	{name: "mcpd_actor_pending_replies", kind: gauge, labels: []string{"class"},
-		help: "Calls that actors of the class have taken and not answered", direct: atScrape},
+		help: "Calls that actors of the class have accepted and not answered", direct: atScrape},
 	{name: "mcpd_supervisor_escalations_total", kind: counter, labels: none,
 		help: "Times a supervisor exceeded its restart intensity and left the decision to its parent",
 		from: []feed{count(func(IntensityExceeded) []string { return none })}},
 
 	// The host.
 	{name: "mcpd_queue_high_water", kind: gauge, labels: []string{"queue"},
-		help:   "How full a queue of the kind ever was; docs/limits.gen.md has the kinds",
+		help:   "High-water mark of the queues of the kind; docs/limits.gen.md has the kinds",
 		direct: atScrape},
 	{name: "mcpd_queue_limit", kind: gauge, labels: []string{"queue"},
-		help: "How full it may be", direct: atScrape},
+		help: "Limit of a queue of the kind", direct: atScrape},
 	{name: "mcpd_reserved_bytes", kind: gauge, labels: []string{"budget"}, unit: "bytes",
-		help: "Bytes that are taken of byte budgets, of all tenants together", direct: atScrape},
+		help: "Bytes that are reserved from byte budgets, of all tenants together", direct: atScrape},
 	{name: "mcpd_events_dropped_total", kind: counter, labels: none,
 		help: "Events that found the log's queue full",
 		from: []feed{sum(func(e EventsDropped) (float64, []string) { return float64(e.Count), none })}},
@@ -300,37 +301,37 @@ var metrics = []metric{
 			return float64(e.Generation), none
 		})}},
 	{name: "mcpd_kept_bytes", kind: gauge, labels: []string{"tenant", "kind"}, unit: "bytes",
-		help: "What a tenant keeps, by kind: requests in flight or being read, sessions, lists and " +
-			"so on",
+		help: "Bytes that a tenant keeps, by kind: requests in flight or being read, sessions, lists " +
+			"and so on",
 		direct: atScrape},
 	{name: "mcpd_kept_records", kind: gauge, labels: []string{"kind"},
-		help: "Records that are kept for use by others: sessions with servers that are parked, " +
-			"listeners that are away, servers that are known, and their ready connections and open " +
-			"questions; and streams of browsers that only wait", direct: atScrape},
+		help: "Records that are kept for later use: parked sessions with servers, absent listeners, " +
+			"known servers, and their ready connections and open questions; and streams of browsers that " +
+			"only wait", direct: atScrape},
 	{name: "mcpd_overload_level", kind: gauge, labels: none,
-		help: "How much of its memory the host has in use: 0 normal, 1 elevated; for tenants above " +
-			"their share 2 high (no new sessions) and 3 critical (no new calls); for all 4 exhausted",
+		help: "How much of its memory the host uses: 0 normal, 1 elevated; for tenants above their " +
+			"share 2 high (no new sessions) and 3 critical (no new calls); for all tenants 4 exhausted",
 		zero: true,
 		from: []feed{sum(func(e MemoryLevel) (float64, []string) { return float64(e.Step), none })}},
 	{name: "mcpd_tls_certificate_expiry_seconds", kind: gauge, labels: none, unit: "seconds",
-		help: "Until the certificate of the MCP listener expires, or one of its chain, if that is " +
-			"earlier; below 0 it has", direct: atScrape},
+		help: "Time until the certificate of the MCP listener, or one of its chain, expires; negative " +
+			"if it has expired", direct: atScrape},
 	{name: "mcpd_config_info", kind: gauge, labels: []string{"hash"},
 		help: "Digest of the configuration in force, always 1", direct: atScrape},
 	{name: "mcpd_config_last_reload_successful", kind: gauge, labels: none,
-		help: "1 when the last reload, or the start, has applied the file; 0 when it was refused",
+		help: "1 if the last reload, or the start, has applied the file; 0 if it was refused",
 		from: []feed{
 			sum(func(ConfigLoaded) (float64, []string) { return 1, none }),
 			sum(func(ConfigRejected) (float64, []string) { return 0, none }),
 		}},
 	{name: "mcpd_config_last_reload_success_timestamp_seconds", kind: gauge, labels: none,
 		unit: "seconds",
-		help: "When the last reload that was not refused, or the start, was done, since 1970",
+		help: "Time of the last reload that was not refused, or of the start, since 1970",
 		from: []feed{sum(func(e ConfigLoaded) (float64, []string) { return float64(e.At), none })}},
 	{name: "mcpd_chaos_faults_active", kind: gauge, labels: none,
 		help: "Faults that are armed", direct: atScrape},
 	{name: "mcpd_chaos_faults_struck_total", kind: counter, labels: []string{"action"},
-		help: "Strikes of armed faults, at most one a second for each that is no panic",
+		help: "Strikes of armed faults, at most one a second for each fault that is not a panic",
 		from: []feed{count(func(e FaultHit) []string { return []string{e.Action} })}},
 }
 

@@ -63,7 +63,7 @@ func (s sample) record() record.Record {
 			},
 			record.Event{
 				At: at + lasted, Level: "error", Name: "abandoned", Path: path, Tenant: "acme",
-				Message: "child did not stop in time and was fenced off",
+				Message: "child did not stop in time and was isolated",
 			},
 			record.Event{
 				At: at + lasted + 0.01, Level: "info", Name: record.Restarted, Path: path, Tenant: "acme",
