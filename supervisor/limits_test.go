@@ -17,7 +17,7 @@ var bounded = []struct{ what, gauges string }{
 	{"connections: total, of an address, of a tenant",
 		"connections max_address_connections max_connections tenant_connections unknown_bytes " +
 			"address_unknown_bytes socket_buffer_bytes"},
-	{"time for the header fields, and for the handshake of TLS", "header_timeout_seconds"},
+	{"time for the header fields, and for the TLS handshake", "header_timeout_seconds"},
 	{"time for the body", "body_timeout_seconds"},
 	{"time unused", "idle_timeout_seconds"},
 	{"size and number of header fields, length of the URL",
@@ -30,12 +30,12 @@ var bounded = []struct{ what, gauges string }{
 	{"arrays of messages", "max_batch"},
 	{"`_meta`", "meta_bytes meta_depth meta_keys"},
 	{"ids", "max_id_bytes"},
-	{"HTTP/2: streams, resets, what is not read yet",
+	{"HTTP/2: streams, resets, unread bytes",
 		"max_http2_streams http2_resets http2_request_bytes http2_connection_bytes http2_answer_bytes"},
 	{"in flight: of a session, principal, tenant, server",
 		"max_session_pending max_principal_pending max_pending"},
 	{"requests a second: of a principal, of a tenant", "max_principal_rate max_rate"},
-	{"what is sent to a server once more", "retry_percent retries_at_once least_retries"},
+	{"retries", "retry_percent retries_at_once least_retries"},
 	{"sessions: of a principal, of a tenant, of all",
 		"max_principal_sessions max_sessions max_total_sessions"},
 	{"clients without a session: of a principal", "peers capability_sets recorded_bytes"},
@@ -45,10 +45,10 @@ var bounded = []struct{ what, gauges string }{
 	{"streams of a session, subscriptions of a request",
 		"max_streams browser_streams listens listen_uris subscribed_bytes references references_bytes " +
 			"uri_bytes"},
-	{"what waits for a client, how long it may not read",
+	{"events that wait for a client, time without reading",
 		"max_stream_events max_stream_size_bytes stall_timeout_seconds"},
-	{"signs of life, age of a stream", "keep_alive_seconds stream_age_seconds"},
-	{"what is kept for a resumption",
+	{"keep-alives, age of a stream", "keep_alive_seconds stream_age_seconds"},
+	{"events that are kept for a resumption",
 		"max_history_bytes max_total_history_bytes history_time_seconds saved_history_bytes"},
 	{"tasks", "tasks_of_principal tasks_of_tenant task_ttl_seconds"},
 	{"time of a call", "call_timeout_seconds call_timeout_max_seconds park_time_seconds " +
@@ -59,7 +59,7 @@ var bounded = []struct{ what, gauges string }{
 	{"questions that come over several connections", "decline_wait_seconds asked_questions"},
 	{"servers that were removed", "removed_servers"},
 	{"a server that is away", "away_grace_seconds away_dial_seconds trouble_statuses log_samples"},
-	{"what a server says unasked", "news_at_once news_per_second deliveries_at_once echoes"},
+	{"unsolicited messages of a server", "news_at_once news_per_second deliveries_at_once echoes"},
 	{"progress of a call", "progress_at_once progress_per_second"},
 	{"tools that ask their user", "askers"},
 	{"elicitations whose end is awaited", "elicitations elicitations_of_session"},
@@ -76,16 +76,16 @@ var bounded = []struct{ what, gauges string }{
 	{"child processes: memory, processes, files",
 		"child_files child_file_size_bytes child_memory_bytes child_processes"},
 	{"starts of child processes", "starting starts_at_once starts_per_second"},
-	{"stored records that crashed whoever read them", "records_aside"},
-	{"messages of a tenant that a shared component does not take for now", "held_messages"},
+	{"stored records that crashed their readers", "records_aside"},
+	{"messages of a tenant that a shared component defers", "held_messages"},
 	{"memory", "memory_bytes kept_bytes tenant_kept_bytes tenant_answers_bytes tenant_bodies_bytes " +
 		"tenant_waiting_bodies spare_bytes"},
-	{"servers that nothing needs", "idle_stop_seconds idle_release_seconds instance_rest_seconds"},
-	{"the end of the host", "drain_seconds drain_settle_seconds"},
+	{"servers that are not needed", "idle_stop_seconds idle_release_seconds instance_rest_seconds"},
+	{"shutdown of the host", "drain_seconds drain_settle_seconds"},
 	{"log lines", "log_lines_at_once log_lines_per_second"},
-	{"lines of programs that are no messages", "stray_bytes"},
+	{"lines of programs that are not messages", "stray_bytes"},
 	{"ids of requests to a server", "request_id"},
-	{"what `mcpd stdio` keeps while its host is away",
+	{"`mcpd stdio` while its host is away",
 		"bridge_wait_seconds stream_resume_seconds bridge_held bridge_kept_bytes bridge_questions"},
 }
 
@@ -348,12 +348,12 @@ func limitsPage(t *testing.T) string {
 
 # Limits
 
-Every bound of the host, what happens at it, and the test that shows it. A key is below ` + "`limits`" + `, at the top and, where
-[config.gen.md](config.gen.md) says so, in a tenant. Each bound is a gauge, ` + "`mcpd_limit_*`" +
-		`; what was refused for it is counted in
+Every limit of the host, what happens when it is reached, and the test that shows it. A key belongs below ` + "`limits`" + `, at the top and, where
+[config.gen.md](config.gen.md) says so, in a tenant. Each limit is a gauge, ` + "`mcpd_limit_*`" +
+		`. Refusals at the limit are counted in
 ` + "`mcpd_rejections_total`" + ` with the reason given here, or by the metric named instead.
 
-| what | bound | key | default | at most | at the bound | counted as | gauge | shown by |
+| group | limit | key | default | at most | at the limit | counted as | gauge | shown by |
 |---|---|---|---|---|---|---|---|---|
 `)
 	for _, group := range bounded {
@@ -389,10 +389,10 @@ Every bound of the host, what happens at it, and the test that shows it. A key i
 				group.what, l.what, key, value, ceiling, l.reaction, counted, name, strings.Join(tests, ", "))
 		}
 	}
-	b.WriteString("\n## Queues\n\n`mcpd_queue_high_water` is how full the fullest of a kind ever " +
-		"was, and `mcpd_queue_limit` how full it may be; what answers a\n" +
-		"request is never refused and may exceed it. Beside these, `mailbox_<label>` are the mailboxes " +
-		"of the actors with a label, in messages.\n\n")
+	b.WriteString("\n## Queues\n\n`mcpd_queue_high_water` is the high-water mark of the queues of a " +
+		"kind, and `mcpd_queue_limit` the limit of each. Messages that answer a\n" +
+		"request are never refused and may exceed the limit. In addition, `mailbox_<label>` are the " +
+		"mailboxes of the actors with a label, in messages.\n\n")
 	for _, q := range queueTable {
 		fmt.Fprintf(&b, "- `%s`: %s\n", q.name, q.is)
 	}

@@ -26,33 +26,35 @@ var queueTable = []queue{
 	{"requests", "requests of one tenant in flight", func(h *host) (int, int) {
 		return h.marks.requests.Most(), h.mostPending()
 	}},
-	{"server_calls", "those that wait for one connection to a server", func(h *host) (int, int) {
+	{"server_calls", "requests that wait for one connection to a server", func(h *host) (int, int) {
 		return h.marks.calls.Most(), h.mostPending()
 	}},
 	{"lists", "lists of one tenant that wait for servers", func(h *host) (int, int) {
 		return h.marks.lists.Most(), catalog.MaxWaiting
 	}},
-	{"notifications", "those of one tenant that are not dispatched", func(h *host) (int, int) {
-		return h.marks.notices.Most(), protocol.MaxNotifications
-	}},
+	{"notifications", "notifications of one tenant that are not dispatched yet",
+		func(h *host) (int, int) {
+			return h.marks.notices.Most(), protocol.MaxNotifications
+		}},
 	{"stream_events", "events of one stream that wait for its client", func(h *host) (int, int) {
 		return h.store.Marks().Events.Most(), h.store.Limits().StreamEvents
 	}},
-	{"stream_bytes", "bytes of the same; one event of any size passes", func(h *host) (int, int) {
+	{"stream_bytes", "bytes of these events; one event of any size passes", func(h *host) (int, int) {
 		return h.store.Marks().Bytes.Most(), h.store.Limits().StreamBytes
 	}},
-	{"history_bytes", "bytes kept for all clients that come back", func(h *host) (int, int) {
-		return h.store.Marks().History.Most(), h.store.Limits().TotalBytes
-	}},
-	{"answer_bytes", "bytes of one tenant that clients have not read; 0 is no bound",
+	{"history_bytes", "bytes of events that are kept for all clients that come back",
+		func(h *host) (int, int) {
+			return h.store.Marks().History.Most(), h.store.Limits().TotalBytes
+		}},
+	{"answer_bytes", "bytes of one tenant that clients have not read; 0 means no limit",
 		func(h *host) (most, limit int) {
 			return h.mostRoom(func(r *rooms) *transport.Room { return r.answers }), h.share()
 		}},
-	{"body_bytes", "bytes of one tenant's large requests that are being read; one of any size " +
-		"passes, and 0 is no bound", func(h *host) (most, limit int) {
+	{"body_bytes", "bytes of one tenant's large requests that are being read; one request of any " +
+		"size passes, and 0 means no limit", func(h *host) (most, limit int) {
 		return h.mostRoom(func(r *rooms) *transport.Room { return r.bodies }), h.ownBodies()
 	}},
-	{"events", "events that are not in the log", func(h *host) (int, int) {
+	{"events", "events that are not in the log yet", func(h *host) (int, int) {
 		return h.recorder.Most(), telemetry.QueueLen
 	}},
 }
