@@ -32,65 +32,62 @@ type line struct {
 
 // why says the purpose of every row.
 var why = map[string]string{
-	"mcpd": "the host; it pauses what ends too often, and never " +
+	"mcpd": "the host; it pauses a child that ends too often, and never " +
 		"gives up",
-	"mcpd/admin": "first to start and last to stop, so that health, " +
-		"tree and metrics can be seen all the while",
-	"mcpd/observability": "may fail all day: past its budget it stays down, " +
-		"readiness says degraded, no request notices",
+	"mcpd/admin": "first to start and last to stop, so that health, tree and " +
+		"metrics are always visible",
+	"mcpd/observability": "not needed by requests: past its budget it stays down, and " +
+		"readiness reports degraded",
 	"mcpd/observability/event_log": "turns events into log lines",
 	"mcpd/core":                    "what all tenants need",
-	"mcpd/core/storage": "writes down what must survive the host, in groups; " +
-		"absent where nothing is kept",
-	"mcpd/core/memory": "how much memory is in use; with little left new " +
-		"sessions are refused, then new calls",
-	"mcpd/core/protocol_version": "which revision a session speaks, and what was " +
-		"agreed on so far",
-	"mcpd/core/capabilities": "what servers declared, what the host knows, who " +
-		"wants to hear of changes",
-	"mcpd/core/session_manager": "which sessions there are, who may use each, which " +
-		"have been idle for too long",
-	"mcpd/core/process_manager": "owns every child process; its crash is felt by " +
-		"none of them",
-	"mcpd/core/tenant_manager": "starts a tenant again that ended by itself, after " +
-		"a pause, and does what operators want of tenants",
-	"mcpd/core/configuration": "applies the configuration file when it is told to, " +
-		"each time as a whole",
+	"mcpd/core/storage": "writes persistent state in batches; absent if nothing is " +
+		"persistent",
+	"mcpd/core/memory": "measures the memory in use; with little left, new sessions are " +
+		"refused, then new calls",
+	"mcpd/core/protocol_version": "the revision that each session speaks, and the counts of agreed " +
+		"revisions",
+	"mcpd/core/capabilities": "the capabilities that servers declared, and the subscribers to " +
+		"their changes",
+	"mcpd/core/session_manager": "the sessions, who may use each, and which have been idle for too " +
+		"long",
+	"mcpd/core/process_manager": "owns every child process; its crash affects none of them",
+	"mcpd/core/tenant_manager": "restarts a tenant that ended by itself, after a pause, and " +
+		"performs the operations on tenants",
+	"mcpd/core/configuration": "applies the configuration file on request, each time as a whole",
 	"mcpd/tenants": "a row for every configured tenant, each a failure " +
 		"domain",
 	"mcpd/tenants/T": "one tenant; when its budget runs out it ends " +
 		"alone, and the tenant manager starts it again after a pause",
 	"mcpd/tenants/T/request_manager": "every request in flight, its deadline, and its one " +
 		"outcome",
-	"mcpd/tenants/T/notification_dispatcher": "who wants to hear what servers announce, and what " +
-		"was not delivered yet",
-	"mcpd/tenants/T/catalog": "the tenant's servers as one list, and how each is " +
-		"doing",
+	"mcpd/tenants/T/notification_dispatcher": "the subscribers to notifications of servers, and the " +
+		"undelivered notifications",
+	"mcpd/tenants/T/catalog": "the tenant's servers as one list, and the state of each",
 	"mcpd/tenants/T/client_sup": "the tenant's servers, each under a supervisor of " +
 		"its own",
-	"mcpd/tenants/T/client_sup/S": "one server; what is below it comes and goes",
-	"mcpd/tenants/T/client_sup/S/C": "who shares a connection to it; past its budget it " +
-		"ends quietly, and the catalogue starts it again after a pause",
+	"mcpd/tenants/T/client_sup/S": "one server; the rows below it come and go",
+	"mcpd/tenants/T/client_sup/S/C": "callers that share a connection; past its budget the row ends " +
+		"quietly, and the catalogue starts it again after a pause",
 	"mcpd/tenants/T/client_sup/S/C/connection": "a connection: a child process, a URL, or an " +
 		"instance of a built-in server",
-	"mcpd/tenants/T/held_sup": "calls whose legacy server asks something and whose client " +
+	"mcpd/tenants/T/held_sup": "held calls: a legacy server asks something, and the client " +
 		"has to come back with the answer",
-	"mcpd/tenants/T/held_sup/X": "one such call, under a budget of its own",
+	"mcpd/tenants/T/held_sup/X": "one held call, under a budget of its own",
 	"mcpd/tenants/T/held_sup/X/held": "keeps the server's questions open and knows which answers " +
-		"are still good",
-	"mcpd/tenants/T/task_sup": "tasks that the host keeps, because their servers have none " +
-		"of the client's kind or none that outlives its session",
-	"mcpd/tenants/T/task_sup/K": "one such task, under a budget of its own",
-	"mcpd/tenants/T/task_sup/K/task": "follows its server's, asks the client what that asks, and is " +
-		"there until its ttl is over",
-	"mcpd/tenants/T/task_manager": "brings back the tasks of a host that is no more, before there " +
-		"is a session that asks for one",
+		"are still valid",
+	"mcpd/tenants/T/task_sup": "tasks that the host keeps, because their servers have no " +
+		"tasks of the client's kind, or none that outlives the session",
+	"mcpd/tenants/T/task_sup/K": "one task, under a budget of its own",
+	"mcpd/tenants/T/task_sup/K/task": "follows the server's task, passes its questions to the " +
+		"client, and stays until its ttl is over",
+	"mcpd/tenants/T/task_manager": "restores the tasks of an earlier host, before a session can ask " +
+		"for one",
 	"mcpd/tenants/T/server_sup": "the tenant's sessions",
-	"mcpd/tenants/T/server_sup/N": "one client; one whose actor ended is attached anew, at once, " +
-		"after a pause or with the next message of its client",
-	"mcpd/listeners": "last to start, so first to stop: clients finish what they have begun " +
-		"while all else is there",
-	"mcpd/listeners/mcp": "accepts MCP over HTTP; when it stops, requests have time to end",
+	"mcpd/tenants/T/server_sup/N": "one client; if its actor ended, it is attached again at once, " +
+		"after a pause, or with the next message of the client",
+	"mcpd/listeners": "last to start, so first to stop: clients finish their work while " +
+		"everything else still runs",
+	"mcpd/listeners/mcp": "accepts MCP over HTTP; when it stops, requests have time to finish",
 }
 
 // Goroutines that are stuck in a tenant count only against the tenant's own limit (otp.MaxHung).
@@ -245,19 +242,19 @@ func document(lines []line) string {
 	var b strings.Builder
 	b.WriteString("<!-- Written by go generate ./supervisor. Do not edit. -->\n\n# The supervision " +
 		"tree\n\n" +
-		"The whole host as it is written in `supervisor/tree.go`. T is a tenant, S a server, C who " +
-		"shares a connection to it, X a held call, K a task, N a session. Rows\n" +
+		"The whole host as `supervisor/tree.go` builds it. T is a tenant, S a server, C the callers " +
+		"that share a connection to it, X a held call, K a task, N a session. Rows\n" +
 		"start from the top, each when the one before it is ready, and stop from the bottom, each " +
-		"within its shutdown. `mcpd tree` shows the live one.\n\n```\n")
+		"within its shutdown time. `mcpd tree` shows the live tree.\n\n```\n")
 	for i, l := range lines {
 		fmt.Fprintf(&b, "%s%s\n", branches(lines, i), l.id)
 	}
 	b.WriteString("```\n\n" +
-		"Restart budget: so many restarts within that time; one more ends the supervisor, and its own " +
-		"decides what becomes of it. Where it is \"each\",\n" +
-		"every child has that budget, and one that exceeds it is paused, for " + brief(backoff.First) +
-		" at first and " + brief(backoff.Max) + " at most, while the others go on.\n\n" +
-		"| row | type | strategy | restart | budget | shutdown | what for " +
+		"Restart budget: the number of restarts allowed within the time. One more ends the supervisor, " +
+		"and its own supervisor decides what follows. With \"each\",\n" +
+		"every child has that budget. A child that exceeds it is paused, for " + brief(backoff.First) +
+		" at first and " + brief(backoff.Max) + " at most, while the others continue.\n\n" +
+		"| row | type | strategy | restart | budget | shutdown | purpose " +
 		"|\n|---|---|---|---|---|---|---|\n")
 	for _, l := range lines {
 		strategy, budget := "", ""
@@ -276,8 +273,8 @@ func document(lines []line) string {
 			strings.TrimPrefix(l.path, root+"/"), l.child.Start.Type(), strategy, restart, budget,
 			shutdown(l), why[l.path])
 	}
-	b.WriteString("\nThe budget of a server and of each connection to it is configured " +
-		"(`intensity`); the one shown is the default.\n")
+	b.WriteString("\nThe budget of a server and of each connection to it is configurable " +
+		"(`intensity`); the table shows the default.\n")
 	return b.String()
 }
 

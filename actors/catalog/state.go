@@ -20,28 +20,29 @@ var states = []struct {
 }{
 	{
 		client.Quarantined,
-		"an operator has put it away, or its cause is permanent for everybody and no connection is ready",
+		"an operator has quarantined it, or its cause is permanent for all callers and no connection " +
+			"is ready",
 		func(s *server) bool { return s.recovery.PutAway() || s.recovery.Whole() != nil && !s.ready() },
 	},
 	{
 		client.Backoff,
-		"nothing that can be used answers at its URL, which is dialled at growing pauses",
+		"nothing usable answers at its URL, which is dialled at growing pauses",
 		func(s *server) bool { why, _ := s.recovery.Away(); return why != nil },
 	},
 	{
 		client.Degraded,
-		"a connection is ready, and another is given up or none can be started, or a list could not be " +
-			"had and an older or shorter one is shown",
+		"a connection is ready, but another was given up, or no further one can be started, or a list " +
+			"could not be read and an older or shorter one is shown",
 		func(s *server) bool { return s.ready() && (s.recovery.Down() != nil || len(s.lacks) > 0) },
 	},
 	{
 		client.Ready,
-		"a connection is ready: handshake, lists, subscriptions and log level are as they were asked for",
+		"a connection is ready: handshake, lists, subscriptions and log level are as requested",
 		(*server).ready,
 	},
 	{
 		client.Starting,
-		"a connection is on its way to being ready, be it a probe of one that is quarantined",
+		"a connection is starting; it may be the probe of a quarantined one",
 		func(s *server) bool { return len(s.opening) > 0 || s.in[client.Starting]+s.in[""] > 0 },
 	},
 	{client.Backoff, "a connection has failed and is being started again",
@@ -50,17 +51,17 @@ var states = []struct {
 		func(s *server) bool { p := s.recovery.Down(); return p != nil && p.Quarantined() }},
 	{
 		client.CrashLoop,
-		"a connection was given up; after its pause it is started again for whoever asks, or at once " +
-			"for sessions that had used it",
+		"a connection was given up; after its pause it is started again by the next call, or at once " +
+			"for sessions that used it before",
 		func(s *server) bool { return s.recovery.Down() != nil },
 	},
 	{
 		client.Stopped,
-		"it ran, and ended because nobody used it, or nothing needed it for `idle_stop`; the cause " +
-			"says which",
+		"it ran and was stopped, because no session used it or nothing needed it for `idle_stop`; the " +
+			"cause says which",
 		func(s *server) bool { return s.ran },
 	},
-	{client.Idle, "nobody has asked for it yet",
+	{client.Idle, "it has not been requested yet",
 		func(*server) bool { return true }},
 }
 

@@ -28,23 +28,24 @@ func TestStatesAreDocumented(t *testing.T) {
 	b.WriteString("# States of a server\n\n" +
 		"Written from the table in actors/catalog/state.go by `go generate ./actors/catalog`. `mcpd " +
 		"tree`, `/admin/v1/servers`, the event\n" +
-		"`upstream_state_changed` and the metric `mcpd_upstream_state` tell them. The first row that " +
-		"holds is the state.\n\n" +
+		"`upstream_state_changed` and the metric `mcpd_upstream_state` show the state. The first row " +
+		"that applies is the state.\n\n" +
 		"| state | when |\n|---|---|\n")
 	for _, row := range states {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", row.state, row.is)
 	}
-	fmt.Fprintf(&b, "\nBeside its state a server that is not ready has a cause with a class, the "+
-		"last of its standard error, and the incident by which\n"+
-		"the log and the callers it failed know of it. The class is `%s` for a program that is not "+
-		"there, may not be executed or is none, and\n"+
-		"for one that exits before its handshake whenever it is started, %d times given up in a row; "+
-		"it is `%s` for everything else.\n\n"+
-		"A connection that was given up is left alone for %v at first and %v at most, with full "+
-		"jitter; one that is quarantined for %v at first and %v\n"+
-		"at most. Whoever calls then is the probe: one failure closes the connection again, and one "+
-		"success ends the quarantine. So does a reload\n"+
-		"that changes the server, or `mcpd server release`. A quarantine survives the host.\n",
+	fmt.Fprintf(&b, "\nA server that is not ready also has a cause with a class, the end of its "+
+		"standard error, and the incident that the log and the\n"+
+		"callers of failed requests show. The class is `%s` for a program that is missing, not "+
+		"executable or not a program, and\n"+
+		"for a program that exits before its handshake at every start and was given up %d times in a "+
+		"row. The class is `%s` for all other causes.\n\n"+
+		"The pause of a connection that was given up is %v at first and at most %v, with full jitter. "+
+		"The pause of a quarantined connection is %v at first and %v\n"+
+		"at most. The next call after the pause is the probe: a failure pauses the connection again, "+
+		"and a success ends the quarantine. So does a reload\n"+
+		"that changes the server, or `mcpd server release`. A quarantine survives a restart of the "+
+		"host.\n",
 		client.Permanent, MaxGivenUp, client.Transient, FirstPause, LastPause, FirstProbe, LastProbe)
 	if *update {
 		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
