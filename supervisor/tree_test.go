@@ -46,8 +46,8 @@ var why = map[string]string{
 		"refused, then new calls",
 	"mcpd/core/protocol_version": "the revision that each session speaks, and the counts of agreed " +
 		"revisions",
-	"mcpd/core/capabilities": "the capabilities that servers declared, and the subscribers to " +
-		"their changes",
+	"mcpd/core/capabilities": "the capabilities that servers declared and that the host knows, and " +
+		"the subscribers to their changes",
 	"mcpd/core/session_manager": "the sessions, who may use each, and which have been idle for too " +
 		"long",
 	"mcpd/core/process_manager": "owns every child process; its crash affects none of them",
