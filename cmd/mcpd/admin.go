@@ -31,7 +31,7 @@ func adminAddr(flag string) (string, error) {
 		addr = defaultAdmin
 	}
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return "", fmt.Errorf("--admin %q is no host:port", addr)
+		return "", fmt.Errorf("--admin %q is not host:port", addr)
 	}
 	return addr, nil
 }

@@ -68,7 +68,7 @@ func replaySome(cmd *cobra.Command, first, n uint64) error {
 		}
 	})
 	fmt.Fprintf(cmd.OutOrStdout(),
-		"%d runs: %d steps, %d requests, %d faults, %d crashes; something was found in %d\n", runs, steps,
+		"%d runs: %d steps, %d requests, %d faults, %d crashes; %d runs have findings\n", runs, steps,
 		calls, faults, crashes, bad)
 	if err := cmd.Context().Err(); err != nil {
 		return err
@@ -90,5 +90,5 @@ func foundIn(runs int) error {
 	if runs == 0 {
 		return nil
 	}
-	return &failure{exitFailure, fmt.Errorf("something was found: %d runs", runs)}
+	return &failure{exitFailure, fmt.Errorf("%d runs have findings", runs)}
 }

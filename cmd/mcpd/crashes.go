@@ -120,8 +120,8 @@ func (c crashes) safe(now time.Time) string {
 		return ""
 	}
 	return fmt.Sprintf(
-		"it crashed %d times within %s, the last time with: %s; %s has all of it; stop it and start it "+
-			"again to try once more", recent, safeWithin, last, c.list,
+		"the host crashed %d times within %s, the last time with: %s; %s lists the crashes; stop the "+
+			"host and start it again to try once more", recent, safeWithin, last, c.list,
 	)
 }
 

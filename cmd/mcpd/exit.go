@@ -139,7 +139,7 @@ func refused(endpoint string, status *streamable.StatusError) *failure {
 	case status.Status == http.StatusUnauthorized, status.Status == http.StatusForbidden:
 		return &failure{
 			exitPermission,
-			fmt.Errorf("%s refuses the key in $MCPD_KEY, or there is none: %s", endpoint, text),
+			fmt.Errorf("%s refuses the key in $MCPD_KEY, or $MCPD_KEY is not set: %s", endpoint, text),
 		}
 	case answer == nil, status.Nowhere(), status.Later():
 		return &failure{exitUnavailable, fmt.Errorf("%s: %s", endpoint, text)}

@@ -52,7 +52,7 @@ func join(ctx context.Context, in io.Reader, out, log io.Writer, host string,
 	at tenant.Route) error {
 	u, err := url.Parse(host)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("--url %q is no URL", host)
+		return fmt.Errorf("--url %q is not an http or https URL", host)
 	}
 	if _, err := credentials(); err != nil {
 		return err

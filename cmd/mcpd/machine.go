@@ -19,7 +19,7 @@ var machine = config.Machine{
 	Directory: func(path string) error {
 		info, err := os.Stat(path)
 		if err == nil && !info.IsDir() {
-			err = errors.New("it is no directory")
+			err = errors.New("it is not a directory")
 		}
 		return cause(err)
 	},

@@ -32,8 +32,8 @@ func stateDir(configured string, getenv func(string) (string, bool), isRoot bool
 	if home, _ := getenv("HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, ".local", "state", "mcpd"), nil
 	}
-	return "", errors.New("there is no place for state: $HOME is no absolute path; set it, or name " +
-		"a directory with --state-dir")
+	return "", errors.New("there is no state directory: $HOME is not an absolute path; set it, or " +
+		"name a directory with --state-dir")
 }
 
 // runtimeDir returns the directory of the admin tokens while the host runs.
@@ -110,7 +110,7 @@ func lockState(dir string) (*stateLock, error) {
 // makeState creates the state directory if it does not exist. It refuses a directory that other
 // users could change.
 func makeState(dir string) error {
-	const why = "the next host goes on from what it finds there"
+	const why = "the next host restores its state from it"
 	w := self()
 	if err := w.trusts(dir, why); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (l *stateLock) hold() (again bool, err error) {
 	// The error describes any problem with the path.
 	next, err := lockState(l.dir)
 	if err != nil {
-		return false, fmt.Errorf("the lock of this host was deleted: %w", err)
+		return false, fmt.Errorf("the lock file of this host was deleted: %w", err)
 	}
 	if l.f != l.first {
 		l.f.Close()

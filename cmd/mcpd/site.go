@@ -52,7 +52,7 @@ func (s *site) open(program, state string) (string, error) {
 	if !late.Stop() || err != nil {
 		_, _ = in.Close(), cmd.Process.Kill()
 		_ = cmd.Wait()
-		return "", fmt.Errorf("the arena's server behind a URL has not said where it is: %w", err)
+		return "", fmt.Errorf("the arena's server behind a URL has not reported its address: %w", err)
 	}
 	s.cmd, s.in, s.url = cmd, in, strings.TrimSpace(line)
 	return s.url, nil

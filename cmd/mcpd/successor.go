@@ -50,7 +50,7 @@ func checkProgram(ctx context.Context, run runner, program string) error {
 	version, err := ask(ctx, run, program, "version")
 	if err == nil && !bytes.HasPrefix(version, []byte("mcpd ")) {
 		said := telemetry.Clean(string(version), 100)
-		err = fmt.Errorf("%s is no mcpd: asked for its version it says %q", program, said)
+		err = fmt.Errorf("%s is not mcpd: asked for its version, it says %q", program, said)
 	}
 	return err
 }

@@ -129,7 +129,7 @@ func TestNoRestartWithABrokenProgram(t *testing.T) {
 	for i, b := range append(broken, struct {
 		name, says string
 		make       func(*testing.T, string)
-	}{"another program", "is no mcpd", func(t *testing.T, program string) {
+	}{"another program", "is not mcpd", func(t *testing.T, program string) {
 		replace(t, program, []byte("#!/bin/sh\necho hello\n"))
 	}}) {
 		b.make(t, program)

@@ -119,7 +119,7 @@ func (w who) trustsEntry(path, why string, info fs.FileInfo, last bool) error {
 		return nil
 	}
 	if !last {
-		why = "who may write it can replace what is in it"
+		why = "a user who may write it can replace its entries"
 	}
 	if mode.Perm()&0o002 != 0 {
 		return fmt.Errorf("%s: everyone may write this %s (mode %04o), %s, chmod o-w %s",

@@ -54,8 +54,8 @@ func TestOnlyOwnFilesAreTrusted(t *testing.T) {
 		{"everyone's directory", func(d string) error {
 			return os.Chmod(d+"/a", 0o777)
 		}, "",
-			"/a: everyone may write this directory (mode 0777), who may write it can replace what is in " +
-				"it, chmod o-w DIR/a"},
+			"/a: everyone may write this directory (mode 0777), a user who may write it can replace its " +
+				"entries, chmod o-w DIR/a"},
 		{"everyone's directory, where nothing is yet", func(d string) error {
 			return os.Chmod(d+"/a", 0o777)
 		}, "a/none", "/a: everyone may write"},

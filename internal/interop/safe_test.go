@@ -42,7 +42,7 @@ func TestCrashLoopEndsInSafeMode(t *testing.T) {
 	}
 	code, said := mcpd(t, "", home, "reload", "--admin", strings.TrimPrefix(host.Admin, "http://"))
 	if code != 1 || !strings.Contains(said, "safe mode") || !strings.Contains(said, "SIGABRT") ||
-		!strings.Contains(said, "stop it and start it again") {
+		!strings.Contains(said, "stop the host and start it again") {
 		t.Errorf("reload: exit code %d, %s", code, said)
 	}
 	if last, err := os.ReadFile(filepath.Join(state, "crash.txt.last")); err != nil ||
