@@ -13,7 +13,7 @@ const howToSendKey = "send it as \"Authorization: Bearer KEY\" or as \"X-API-Key
 func Unauthenticated() *Error {
 	return &Error{
 		Condition: ConditionUnauthenticated,
-		Message:   "authentication required: this host wants a key; " + howToSendKey,
+		Message:   "authentication required: this host requires a key; " + howToSendKey,
 	}
 }
 
@@ -62,7 +62,7 @@ func ServerNotFound(name string, there []string) *Error {
 func NoOAuth() *Error {
 	return &Error{
 		Condition: ConditionEndpointNotFound,
-		Message: "there is no OAuth here: where a tenant has keys, its operator gives you one; " +
+		Message: "this host has no OAuth: if a tenant has keys, its operator gives you one; " +
 			howToSendKey,
 	}
 }

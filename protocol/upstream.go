@@ -97,7 +97,7 @@ func Restarted() *Error {
 func Forgotten(server string, cause error) *Error {
 	return &Error{
 		Condition: ConditionInternal,
-		Message: "the host lost track of this in a crash; server " + shown(
+		Message: "the host lost track of the request in a crash; server " + shown(
 			server,
 		) + " may have executed it",
 		Data:  unfinished(server, true),

@@ -35,7 +35,7 @@ func TestProxyForAServer(t *testing.T) {
 		{"http://u:p@own:1", "http://env:1", nil, "http://u:p@own:1"},
 		{"socks5://own:1", "", errors.New("bad"), "socks5://own:1"},
 		{"", "", errors.New("invalid proxy address http://u:secret@"),
-			"HTTPS_PROXY or HTTP_PROXY holds no URL of a proxy"},
+			"HTTPS_PROXY or HTTP_PROXY is not the URL of a proxy"},
 	} {
 		proxy, err := proxyFor("https://a.test/mcp", c.configured, of(c.environment, c.err))
 		got := ""

@@ -92,7 +92,7 @@ func (c *Catalog) written(m written) {
 	s := c.servers[m.call.Req.Server]
 	switch {
 	case m.err != nil:
-		m.call.Fail(fmt.Errorf("it is done, but would not survive the host: %w", m.err))
+		m.call.Fail(fmt.Errorf("it is done, but would not survive a restart of the host: %w", m.err))
 	case s == nil:
 		m.call.Fail(protocol.EndpointNotFound())
 	default:

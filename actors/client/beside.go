@@ -81,11 +81,11 @@ func (c *Connection) unaddressed() error {
 			Condition:  protocol.ConditionOverloaded,
 			RetryAfter: askersRetry,
 			Message: "another user is being asked, " +
-				"and this does not say during which call it is asked",
+				"and this question does not name its call",
 		}
 	}
 	return protocol.InvalidParams(
-		"no call is in flight that it could belong to, and this does not say which client it is for",
+		"no call is in flight to which this question could belong, and it does not name its client",
 	)
 }
 

@@ -79,7 +79,7 @@ func (c *Connection) delayed() (calls []*request.Exchange, dialogs []questions.D
 func (c *Connection) usersAsked(waited time.Duration, dialogs []questions.Dialog) *protocol.Error {
 	return &protocol.Error{
 		Condition: protocol.ConditionTimeout, RetryAfter: askersRetry,
-		Message: fmt.Sprintf("server %s has as many instances as there may be, %d, and waits for "+
+		Message: fmt.Sprintf("server %s has its maximum number of instances, %d, and waits for "+
 			"the answers of %d other users; this call has waited for %s",
 			c.o.Server, c.view().Most(), len(dialogs), waited.Round(time.Second)),
 	}

@@ -19,7 +19,7 @@ import (
 // as after a forgotten session, and the refused calls are sent again, once.
 
 // errEra ends the connection to a server that was found to be another.
-var errEra = errors.New("the server does not speak any more what it spoke")
+var errEra = errors.New("the server no longer speaks the revision that it spoke before")
 
 // doubts reports whether the answer to a call is held until it is known whether the server is still
 // the same.

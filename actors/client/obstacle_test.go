@@ -191,7 +191,7 @@ func TestAnswerInARevisionOfNobody(t *testing.T) {
 			`{"protocolVersion":"2025-03-26","capabilities":{}}`, []string{"2025-06-18"}},
 		{"of a modern server", within(protocol.V20260728, 0, modern(elicits)), "server/discover",
 			`{"supportedVersions":["2031-01-01"],"capabilities":{}}`,
-			[]string{"no revision of ours", "2026-07-28"}},
+			[]string{"none of its revisions is supported", "2026-07-28"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run(t, tt.change, func(r *rig) {

@@ -25,8 +25,9 @@ func (s *Session) delegate(q *client.Question) {
 	x := q.Exchange
 	if x == nil {
 		q.Fail(
-			protocol.InvalidParams("this client can be asked something only during a call, and this does " +
-				"not say during which"),
+			protocol.InvalidParams(
+				"this client can be asked only during a call, and this question does not name its call",
+			),
 		)
 		return
 	}
@@ -40,7 +41,7 @@ func (s *Session) delegate(q *client.Question) {
 		q.Fail(full.Told())
 		return
 	case !relay.Hold():
-		q.Fail(protocol.InvalidParams("the call that this belongs to is over"))
+		q.Fail(protocol.InvalidParams("the call to which this question belongs is over"))
 		return
 	}
 	if !s.waiting.ask(q) {

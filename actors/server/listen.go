@@ -88,7 +88,8 @@ func (s *Session) subscribe(d *session.Deliver) {
 	}
 	if name := wanted.Name(); err == nil && len(name) > merge.MaxURI {
 		err = protocol.InvalidParams(
-			fmt.Sprintf("the filters of extensions have %d bytes, and may have %d", len(name), merge.MaxURI),
+			fmt.Sprintf("the filters of extensions have %d bytes, and at most %d are allowed", len(name),
+				merge.MaxURI),
 		)
 	}
 	if err != nil {

@@ -110,7 +110,7 @@ func (s *Session) subscribing(o *outgoing, exchange uint64) error {
 // fullOf is the error for one subscription too many.
 func fullOf(what string) error {
 	return protocol.InvalidParams("this session is subscribed to " + what +
-		", and cannot be to more: unsubscribe from one first, or use another session")
+		", and that is the limit: unsubscribe from one first, or use another session")
 }
 
 // bytesOf is the total length in bytes of the URIs of subscriptions.

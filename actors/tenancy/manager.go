@@ -419,7 +419,7 @@ func (m *Manager) written(w written) {
 	m.calls = slices.DeleteFunc(m.calls, func(call *Operate) bool { return call == w.call })
 	switch {
 	case w.err != nil:
-		w.call.Fail(fmt.Errorf("it is done, but would not survive the host: %w", w.err))
+		w.call.Fail(fmt.Errorf("it is done, but would not survive a restart of the host: %w", w.err))
 	case m.rows[w.call.Req.Tenant] == nil:
 		w.call.Fail(ErrNoTenant)
 	default:

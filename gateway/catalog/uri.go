@@ -42,7 +42,7 @@ func CheckURI(uri string) error {
 		return nil
 	}
 	return protocol.InvalidParams(
-		fmt.Sprintf("a resource's URI has %d bytes, and may have %d: use a shorter one",
+		fmt.Sprintf("a resource's URI has %d bytes, and at most %d are allowed: use a shorter one",
 			len(own), MaxURI),
 	)
 }

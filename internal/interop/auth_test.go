@@ -80,7 +80,7 @@ func TestStrangersCannotTellWhatThereIs(t *testing.T) {
 			}
 		}
 	}
-	const body = `{"jsonrpc":"2.0","error":{"code":-32600,"message":"authentication required: this host wants a key; ` +
+	const body = `{"jsonrpc":"2.0","error":{"code":-32600,"message":"authentication required: this host requires a key; ` +
 		`send it as \"Authorization: Bearer KEY\" or as \"X-API-Key: KEY\"","data":{"reason":"unauthenticated"}}}`
 	want := fmt.Sprintf(
 		"401 map[Content-Length:[%d] Content-Type:[application/json] Www-Authenticate:[Bearer]] %s",

@@ -246,7 +246,7 @@ var badSessions = []bad{
 		"400 -32600 Mcp-Session-Id is required"},
 	{"resuming behind an unknown event", with("GET", "Last-Event-Id", "forged"),
 		"400 -32600 cannot resume"},
-	{"resuming by POST", ping("Last-Event-Id", "x"), "400 -32600 resumed by GET"},
+	{"resuming by POST", ping("Last-Event-Id", "x"), "400 -32600 resume a stream with GET"},
 }
 
 var badRequests = []bad{

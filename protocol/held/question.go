@@ -44,7 +44,7 @@ func (c *Call) admit(in Event) (mrtr.Kind, error) {
 	case !known, !mrtr.MayAsk(c.method):
 		return 0, protocol.MethodNotFound(in.Method)
 	case c.phase == Parked, c.phase.Over():
-		return 0, protocol.InvalidParams("the call that this belongs to is over")
+		return 0, protocol.InvalidParams("the call to which this question belongs is over")
 	case len(c.pending) >= mrtr.MaxInputs:
 		return 0, protocol.QueueFull("questions of one call")
 	}

@@ -81,7 +81,7 @@ func ParseClient(body []byte) (*Client, error) {
 	for _, name := range *r.Capabilities {
 		if !validName(name) {
 			return nil, protocol.InvalidParams(
-				"supported_capabilities has a name of other than letters, digits and ._-/: in it",
+				"a name in supported_capabilities has a character other than letters, digits and ._-/:",
 			)
 		}
 		c.names[name] = Detail{Name: name, Version: FirstVersion}
@@ -103,7 +103,7 @@ func (c *Client) detail(details map[string]detail) error {
 		switch {
 		case !declared:
 			return protocol.InvalidParams(
-				"capability_details has something that supported_capabilities has not",
+				"capability_details has a name that supported_capabilities does not have",
 			)
 		case d.Name == nil:
 			wrong = "no name"

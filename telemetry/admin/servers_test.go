@@ -31,7 +31,7 @@ func TestServersAreShownAndOperated(t *testing.T) {
 			case "away":
 				return nil, ErrPutAway
 			case "unstored":
-				return nil, errors.New("it is done, but would not survive the host")
+				return nil, errors.New("it is done, but would not survive a restart of the host")
 			}
 			return &mcpdv1.Server{Tenant: tenant, Name: server, State: "idle"}, nil
 		}

@@ -131,7 +131,7 @@ func (q *request) stream(e *exchange, endless bool) {
 		return
 	case endless && !granted(news):
 		q.refuse(q.w, q.r, q.target.Endpoint, &streamable.Refused{
-			Reason: "resource_not_found", Detail: "nobody tells of changes of this resource",
+			Reason: "resource_not_found", Detail: "changes of this resource are not announced",
 			Status: http.StatusNotFound,
 		})
 		return

@@ -159,7 +159,7 @@ func (c *Child) Stop(ctx context.Context) error {
 		}
 	default:
 	}
-	return fmt.Errorf("of process group %d something is still alive %s after SIGKILL", c.h.pid,
+	return fmt.Errorf("a process of group %d is still alive %s after SIGKILL", c.h.pid,
 		c.ladder.Kill)
 }
 

@@ -268,7 +268,7 @@ func (c *Conn) why(ctx context.Context, err error) error {
 // nothing.
 func (c *Conn) printed() error {
 	if said := c.said.Load(); said != nil {
-		return fmt.Errorf("it wrote %q to its standard output, which is no message", *said)
+		return fmt.Errorf("it wrote %q to its standard output, which is not a message", *said)
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func lookPath(command, path, dir string) (string, error) {
 		return "", startError(command, denied)
 	}
 	return "", started(CauseNotFound,
-		fmt.Errorf("command %q is in no folder of PATH %q", command, path))
+		fmt.Errorf("command %q is in no directory of PATH %q", command, path))
 }
 
 // absolute returns where the kernel looks for a path after changing to dir.

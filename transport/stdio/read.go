@@ -12,7 +12,7 @@ import (
 )
 
 // errStray is the error for too many consecutive stray lines.
-var errStray = errors.New("too much that is no message")
+var errStray = errors.New("too many bytes that are not messages")
 
 var (
 	errNotObject = errors.New("not a JSON object")

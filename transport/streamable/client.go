@@ -130,9 +130,9 @@ func NewClient(o ClientOptions) (*Client, error) {
 	case err != nil:
 		return nil, fmt.Errorf("url: %w", err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("url %q is not that of an http or https server", u.Redacted())
+		return nil, fmt.Errorf("url %q is not an http or https URL", u.Redacted())
 	case u.User != nil:
-		return nil, fmt.Errorf("url %q holds credentials: they belong in a header", u.Redacted())
+		return nil, fmt.Errorf("url %q contains credentials: put them into a header", u.Redacted())
 	}
 	u.Fragment = ""
 	if err := checkHeader(o.Header); err != nil {

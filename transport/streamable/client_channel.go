@@ -156,10 +156,10 @@ func (f *flow) endpoint(r *Reader) (*url.URL, error) {
 		c := f.client
 		to, err := c.url.Parse(string(e.Data))
 		if err != nil {
-			return nil, errors.New("where the server wants posts is no URL")
+			return nil, errors.New("the address that the server names for POST is not a URL")
 		}
 		if to.User != nil || origin(to) != origin(c.url) {
-			return nil, fmt.Errorf("the server wants posts at another origin, %s",
+			return nil, fmt.Errorf("the address that the server names for POST has another origin, %s",
 				c.printable([]byte(origin(to))))
 		}
 		to.Fragment, to.RawFragment = "", ""

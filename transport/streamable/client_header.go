@@ -22,7 +22,7 @@ func checkHeader(h http.Header) error {
 		}
 		for _, v := range values {
 			if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-				return fmt.Errorf("the value of header %q holds a control character", name)
+				return fmt.Errorf("the value of header %q contains a control character", name)
 			}
 		}
 	}

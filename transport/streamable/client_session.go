@@ -66,7 +66,8 @@ func (c *Client) adopt(h http.Header) error {
 	// means no session.
 	id := h.Get("Mcp-Session-Id")
 	if !sendable(id) {
-		return fmt.Errorf("the session id of %d bytes is too long or holds control characters", len(id))
+		return fmt.Errorf("the session id of %d bytes is too long or contains control characters",
+			len(id))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -30,8 +30,7 @@ var edge = []func(*Handler, *http.Request) (refusal, string){
 func (h *Handler) checkHeaders(r *http.Request) (refusal, string) {
 	// The preface of HTTP/2, which net/http passes to the handler when HTTP/2 is off.
 	if r.Method == "PRI" && r.ProtoMajor == 2 {
-		return badMethod, "this is HTTP/2 without TLS, which is spoken with h2c: true in the " +
-			"configuration"
+		return badMethod, "this is HTTP/2 without TLS, which needs h2c: true in the configuration"
 	}
 	n := 0
 	for name, values := range r.Header {
@@ -76,8 +75,8 @@ func (h *Handler) checkHost(r *http.Request) (refusal, string) {
 		return badHost, "two different hosts in one request"
 	}
 	if !h.options.Admission().hosts.has(r.Host, schemeOf(r)) {
-		return badHost, fmt.Sprintf("%s is not a host that this server answers for: "+
-			"to have it answer, add it to hosts in its configuration", told(r.Host))
+		return badHost, fmt.Sprintf("%s is not a host that this server serves: "+
+			"to serve it, add it to hosts in its configuration", told(r.Host))
 	}
 	return accepted, ""
 }
@@ -99,7 +98,7 @@ func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
 		return badOrigin, "header Origin given more than once"
 	}
 	if !own(r, origins[0]) && !h.options.Admission().origins.has(origins[0]) {
-		return badOrigin, fmt.Sprintf("origin %s is none that may call: "+
+		return badOrigin, fmt.Sprintf("origin %s is not allowed to call: "+
 			"to let its pages call, add it to origins in the configuration", told(origins[0]))
 	}
 	return accepted, ""

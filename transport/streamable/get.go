@@ -30,7 +30,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		// is no stream.
 		w.Header().Set("Allow", "POST, DELETE")
 		h.refuse(w, r, ep, badMethod, jsonrpc.ID{},
-			"the stream has ended with the answer, which was sent")
+			"the stream has ended: its answer was sent already")
 		return
 	}
 	e := emitter{

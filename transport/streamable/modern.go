@@ -35,7 +35,9 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 	if m.Method == "" {
 		h.refuseError(
 			w, r, ep,
-			protocol.InvalidRequest("a server of this revision asks nothing that could be answered"),
+			protocol.InvalidRequest(
+				"servers of this revision send no requests, so there is nothing to answer",
+			),
 			protocol.Latest, id,
 		)
 		return

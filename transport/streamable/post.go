@@ -30,7 +30,7 @@ func checkPost(r *http.Request) (refusal, string) {
 		return f, detail
 	}
 	if len(r.Header["Last-Event-Id"]) > 0 {
-		return resumeByPOST, "streams are resumed by GET"
+		return resumeByPOST, "resume a stream with GET"
 	}
 	return checkContent(r)
 }

@@ -64,7 +64,7 @@ func NewTransportBy(dial Dial, way Way) *Transport {
 }
 
 // ErrProxyVariable says that the environment contains no valid proxy URL.
-var ErrProxyVariable = errors.New("HTTPS_PROXY or HTTP_PROXY holds no URL of a proxy")
+var ErrProxyVariable = errors.New("HTTPS_PROXY or HTTP_PROXY is not the URL of a proxy")
 
 // ProxyError is the refusal of a proxy to connect to a server.
 type ProxyError struct {

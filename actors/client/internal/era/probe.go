@@ -72,7 +72,7 @@ func (h *Handshake) described(now time.Time, a Answer) Effect {
 			}
 			return Effect{Do: Agree, Facts: Facts{v, r.Capabilities, r.Info, r.Instructions}}
 		}
-		err = errors.New("no revision of ours")
+		err = errors.New("none of its revisions is supported")
 	}
 	return h.fallBack(now, h.unspoken(fmt.Errorf("server/discover: %w", err)))
 }
