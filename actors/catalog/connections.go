@@ -36,7 +36,7 @@ func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 		return
 	}
 	if len(s.opening[key]) == 0 && s.held[key.Principal] >= c.o.Connections {
-		w.reply(otp.Ref{}, protocol.Overloaded("connections to server "+s.config.Name, time.Minute))
+		w.reply(otp.Ref{}, protocol.Overloaded("connection pool of server "+s.config.Name, time.Minute))
 		return
 	}
 	s.recovery.Dials(key)
@@ -51,7 +51,7 @@ func (c *Catalog) another(call *client.Another) {
 		return
 	}
 	if !s.current(key) || s.full(key) {
-		call.Fail(protocol.Overloaded("instances of server "+s.config.Name, time.Minute))
+		call.Fail(protocol.Overloaded("instance pool of server "+s.config.Name, time.Minute))
 		return
 	}
 	caller := Caller{Principal: key.Principal, Capabilities: call.Req.Declare}
@@ -67,7 +67,7 @@ func (c *Catalog) another(call *client.Another) {
 			return
 		}
 	}
-	call.Fail(protocol.Overloaded("instances of server "+s.config.Name, time.Minute))
+	call.Fail(protocol.Overloaded("instance pool of server "+s.config.Name, time.Minute))
 }
 
 // unavailable is the error for a caller whose server cannot be used now: with the reason, and the

@@ -97,7 +97,7 @@ func (c *Connection) listenTo(uri string, then func(error)) {
 func (c *Connection) openListen(l *listen) {
 	l.acked = false
 	if l.uri != "" && c.resourceListens() >= MaxListens-1 {
-		c.unopened(l, protocol.Overloaded("subscriptions to server "+c.o.Server, 0))
+		c.unopened(l, protocol.Overloaded("subscription table of server "+c.o.Server, 0))
 		return
 	}
 	id, err := c.ask("subscriptions/listen", l.filter.Params(), 0,

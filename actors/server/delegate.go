@@ -66,7 +66,7 @@ func (s *Session) delegated(m delegated) {
 			err = s.p.Send(m.ref.Child(held.Child), q)
 		}
 		if err != nil {
-			q.Fail(protocol.Overloaded("questions of servers", time.Second))
+			q.Fail(protocol.Overloaded("question queue", time.Second))
 		}
 	}
 	if m.err != nil {

@@ -184,7 +184,7 @@ func (s *Session) kept(m kept) {
 	case m.err != nil:
 		var why *protocol.Error
 		if !errors.As(m.err, &why) {
-			why = protocol.Overloaded("tasks", time.Second)
+			why = protocol.Overloaded("task table", time.Second)
 		}
 		s.refuse(m.o.d, why)
 	default:

@@ -102,7 +102,7 @@ func (s *Session) subscribe(d *session.Deliver) {
 	}
 	s.look(d, s.firstWait(), nil, func(d *session.Deliver) {
 		if len(s.listens) >= MaxListens {
-			s.refuse(d, protocol.Overloaded("subscriptions", 0))
+			s.refuse(d, protocol.Overloaded("subscription table", 0))
 			return
 		}
 		l := &listen{d: d, granted: wanted.Grant(s.record.Offered)}

@@ -186,7 +186,7 @@ func (w *waiting) Abandon(error) {
 	w.dropTells()
 	for _, kept := range order.Of(w.questions) {
 		for _, q := range kept {
-			q.Fail(protocol.Overloaded("questions of servers", time.Second))
+			q.Fail(protocol.Overloaded("question queue", time.Second))
 			release(q.Exchange)
 		}
 	}

@@ -273,7 +273,7 @@ func (h *Handle) gone() error {
 		return down
 	}
 	if h.peer != nil {
-		return protocol.Unready("what serves clients of this kind", time.Second)
+		return protocol.Unready("the actor for clients of this kind", time.Second)
 	}
 	return streamable.ErrNoSession
 }

@@ -71,7 +71,7 @@ func (i *Index) add(e *Entry) error {
 	if len(i.all[e.Principal]) >= MaxPrincipal || i.total >= MaxTenant {
 		old := i.spare(e.Principal)
 		if old == nil {
-			return protocol.Overloaded("tasks", time.Second)
+			return protocol.Overloaded("task table", time.Second)
 		}
 		i.drop(old)
 		_ = old.actor.Send(Drop{})
