@@ -172,7 +172,7 @@ func TestOnlyStaleSocketsAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := bindTest(t, config.Unix{}, "unix:"+file); err == nil ||
-		!strings.Contains(err.Error(), "no socket") {
+		!strings.Contains(err.Error(), "that is not a socket") {
 		t.Errorf("where a file is: got %v", err)
 	}
 	if text, _ := os.ReadFile(file); string(text) != "precious" {

@@ -148,7 +148,7 @@ func (r *renewal) renew(atOnce bool) {
 	switch {
 	case err != nil:
 		r.emit(telemetry.CertificateDoubted{
-			File: r.certificate.File(), Reason: "the one from before is served: " + err.Error(),
+			File: r.certificate.File(), Reason: "the previous certificate is still served: " + err.Error(),
 		})
 	case renewed:
 		r.doubt, r.checked = "", time.Time{}

@@ -134,9 +134,9 @@ func TestCertificateIsLookedAfter(t *testing.T) {
 			t.Fatal(err)
 		}
 		step("a bad key is looked at twice", renewEvery)
-		step("and told once", time.Minute, "the one from before is served: ")
+		step("and told once", time.Minute, "the previous certificate is still served: ")
 		asked <- struct{}{}
-		step("but to whoever asks", 0, "the one from before is served: ")
+		step("but to whoever asks", 0, "the previous certificate is still served: ")
 		step("its end", 40*time.Hour, "was not renewed")
 		step("expired", 9*time.Hour, "expired at")
 		step("still", 24*time.Hour, "expired at")

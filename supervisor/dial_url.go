@@ -85,7 +85,7 @@ func (r *route) transport() (*streamable.Transport, error) {
 	return r.using, nil
 }
 
-var errNoCertificate = errors.New("it holds no certificate (PEM)")
+var errNoCertificate = errors.New("it contains no certificate (PEM)")
 
 // readCA reads a file of certificates. An empty name means no file.
 func readCA(file string) ([]byte, error) {

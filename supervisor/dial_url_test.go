@@ -71,7 +71,7 @@ func TestRouteReadsItsCertificatesAnew(t *testing.T) {
 	}
 	wrong("no such file")
 	write([]byte("none"))
-	wrong("it holds no certificate")
+	wrong("it contains no certificate")
 	write(make([]byte, maxCA+1))
 	wrong("larger than 1 MiB")
 	write(mcptest.NewAuthority(t).PEM())

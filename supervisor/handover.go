@@ -145,7 +145,7 @@ func (o *handover) take(address string, stall time.Duration) (net.Listener, erro
 	}
 	if o.given.Activated && len(o.given.Files) > 0 {
 		return nil, fmt.Errorf(
-			"listen is %s, and none of the sockets that the service manager gave is: make both the same",
+			"listen is %s, but no socket of the service manager has that address: make both the same",
 			address,
 		)
 	}

@@ -302,7 +302,7 @@ func (h *host) healthOf(tree otp.Node) admin.Health {
 	}
 	log := admin.Check{Name: "log", OK: true}
 	if h.recorder.Stuck() {
-		log.OK, log.Detail = false, "nobody reads the log"
+		log.OK, log.Detail = false, "the log is not being read"
 	}
 	health.Checks = append(health.Checks, log,
 		h.durability(tree), h.recordsCheck(), h.memoryCheck(tree), h.connectionsCheck(), h.standings(),

@@ -26,7 +26,7 @@ func (n negotiation) Target(r *http.Request) (negotiate.Target, *protocol.Error)
 	}
 	ep, err := n.enter(r, action.Route)
 	if err == nil && !action.Negotiate && action.Name == "" {
-		err = protocol.InvalidParams("the path ends in no name: write it as one percent-encoded " +
+		err = protocol.InvalidParams("the path does not end in a name: write it as one percent-encoded " +
 			"segment, or as the parameter of the query")
 	}
 	return negotiate.Target{Endpoint: ep, Negotiate: action.Negotiate, Place: action.Place,

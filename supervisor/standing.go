@@ -270,8 +270,8 @@ func (h *host) operateTenant(ctx context.Context, name, verb string) (*mcpdv1.Te
 		return nil, admin.ErrPutAway
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf(
-			"not confirmed within %s: core/tenant_manager or core/storage does not get to it. If it is "+
-				"done it may not survive the host", operateTime,
+			"not confirmed within %s: core/tenant_manager or core/storage is busy. If it is done, it may "+
+				"not survive a restart of the host", operateTime,
 		)
 	case err != nil:
 		return nil, err

@@ -74,7 +74,7 @@ func removeStale(path string) error {
 	case err != nil:
 		return err
 	case info.Mode().Type() != fs.ModeSocket:
-		return errors.New("a file is there that is no socket: remove it, or name another path")
+		return errors.New("the path is a file that is not a socket: remove it, or name another path")
 	}
 	conn, err := net.DialTimeout("unix", path, inUseTime)
 	if err == nil {

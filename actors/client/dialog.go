@@ -101,7 +101,7 @@ func (c *Connection) giveUp() {
 		c.dropQuestion(id)
 		c.refuse(o.ID, o.Method, &protocol.Error{
 			Condition: protocol.ConditionTimeout,
-			Message:   "nobody answers this question: " + why + ", and calls of others wait",
+			Message:   "no client answers this question: " + why + ", and calls of others wait",
 		})
 	}
 }

@@ -334,7 +334,8 @@ func (c *Connection) unlisten(l *listen) {
 	}
 	l.timer.Stop()
 	l.acked, l.leaving = false, true
-	c.send(jsonrpc.Notification("notifications/cancelled", cancelled(l.id, "nobody listens any more")))
+	c.send(jsonrpc.Notification("notifications/cancelled",
+		cancelled(l.id, "no client listens any more")))
 	if c.piped() {
 		l.timer = c.p.After(LeaveTime, lateAck{l.id})
 	} else {

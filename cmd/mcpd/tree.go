@@ -61,7 +61,7 @@ func showTree(out io.Writer, raw []byte, asJSON bool) error {
 	}
 	var n mcpdv1.Node
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &n); err != nil {
-		return &failure{exitUnavailable, fmt.Errorf("the answer is no tree: %w", err)}
+		return &failure{exitUnavailable, fmt.Errorf("the answer is not a tree: %w", err)}
 	}
 	w := bufio.NewWriter(out)
 	draw(w, &n, "", "", time.Now())

@@ -171,7 +171,7 @@ func nameOf(k Kind, item jsontext.Value) (name, why string) {
 	case len(item) > MaxItem:
 		return "", fmt.Sprintf("an item has %d bytes, at most %d are listed", len(item), MaxItem)
 	case item.Kind() != '{' || !item.IsValid():
-		return "", "an item is no object, or has a member twice"
+		return "", "an item is not an object, or has a member twice"
 	}
 	name, ok := splice.GetString(item, kinds[k].key)
 	switch {

@@ -164,9 +164,9 @@ func TestRefusalsOfTheNegotiationAPI(t *testing.T) {
 			"Client does not support required capability: roots"},
 		{"POST", "/t/gated/mcp/tool/demo__time", ``, 403,
 			"Client does not support required capability: sampling"},
-		{"GET", "/t/modern/mcp/resource", ``, 400, "no name"},
-		{"GET", "/t/modern/mcp/resource/test://static-text", ``, 400, "no name"},
-		{"POST", "/t/modern/mcp/tool?name=a&name=b", ``, 400, "no name"},
+		{"GET", "/t/modern/mcp/resource", ``, 400, "the path does not end in a name"},
+		{"GET", "/t/modern/mcp/resource/test://static-text", ``, 400, "the path does not end in a name"},
+		{"POST", "/t/modern/mcp/tool?name=a&name=b", ``, 400, "the path does not end in a name"},
 		{"GET", "/t/modern/nobody/mcp/resource", ``, 404, "there is no server nobody"},
 		{"GET", "/t/modern/mcp/resource?uri=test://static-text", ``, 200, ""},
 	} {

@@ -190,7 +190,7 @@ func (c *Call) retry(in Event) {
 	}
 	for _, q := range c.pending {
 		if v, ok := in.Answers.Get(q.input.Key); ok && q.published && !q.kind.Fits(v) {
-			err := protocol.InvalidParams("inputResponses." + q.input.Key + " is no answer to " +
+			err := protocol.InvalidParams("inputResponses." + q.input.Key + " is not an answer to " +
 				q.kind.Method())
 			c.do(Effect{Do: Refuse, Sink: in.Request.Sink, Err: err})
 			return

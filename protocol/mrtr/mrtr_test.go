@@ -148,9 +148,9 @@ func TestConsents(t *testing.T) {
 		`{"0":{"action":"decline"}}`:      "no",
 		`{"0":{"action":"cancel"}}`:       "no",
 		`{"0":{"action":"accept"},"1":{"action":"decline"}}`: "no",
-		`{"0":{"action":"later"}}`: "inputResponses.0 is no answer to " +
+		`{"0":{"action":"later"}}`: "inputResponses.0 is not an answer to " +
 			"elicitation/create",
-		`{"1":7}`: "inputResponses.1 is no answer to elicitation/create",
+		`{"1":7}`: "inputResponses.1 is not an answer to elicitation/create",
 	} {
 		r, err := mrtr.ParseRetry(jsontext.Value(`{"inputResponses":` + answers + `}`))
 		if err != nil {

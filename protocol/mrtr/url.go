@@ -22,7 +22,8 @@ func (r Retry) Consents() (bool, error) {
 			continue
 		}
 		if !Elicitation.Fits(v) {
-			return false, protocol.InvalidParams("inputResponses." + strconv.Itoa(i) + " is no answer to " +
+			return false, protocol.InvalidParams("inputResponses." + strconv.Itoa(i) +
+				" is not an answer to " +
 				Elicitation.Method())
 		}
 		if action, _ := splice.GetString(v, "action"); action != "accept" {

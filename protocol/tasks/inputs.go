@@ -202,7 +202,8 @@ func (t *Task) update(in Event) {
 	answers, err := mrtr.ParseRetry(in.Params)
 	for _, q := range t.inputs {
 		if v, ok := answers.Get(q.key); ok && !q.kind.Fits(v) {
-			err = protocol.InvalidParams("inputResponses." + q.key + " is no answer to " + q.kind.Method())
+			err = protocol.InvalidParams("inputResponses." + q.key + " is not an answer to " +
+				q.kind.Method())
 		}
 	}
 	if err != nil {

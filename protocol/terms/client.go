@@ -62,7 +62,7 @@ func ParseClient(body []byte) (*Client, error) {
 	}
 	var r request
 	if err := json.Unmarshal(body, &r); err != nil {
-		return nil, protocol.InvalidParams("the declaration is no JSON object of the right shape")
+		return nil, protocol.InvalidParams("the declaration is not a JSON object of the expected shape")
 	}
 	switch {
 	case r.Name == nil || *r.Name == "":
@@ -112,11 +112,11 @@ func (c *Client) detail(details map[string]detail) error {
 		case d.Version == nil:
 			wrong = "no version"
 		case !validVersion(*d.Version):
-			wrong = "a version that is no numbers between dots"
+			wrong = "a version that does not consist of numbers between dots"
 		case d.Description == nil:
 			wrong = "no description"
 		case len(d.Parameters) > 0 && d.Parameters.Kind() != '{' && d.Parameters.Kind() != 'n':
-			wrong = "parameters that are no object"
+			wrong = "parameters that are not an object"
 		}
 		if wrong != "" {
 			return protocol.InvalidParams("capability_details." + name + " has " + wrong)

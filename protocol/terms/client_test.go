@@ -55,11 +55,11 @@ func TestDeclarationIsChecked(t *testing.T) {
 	}
 	many := strings.TrimSuffix(strings.Repeat(`"x",`, MaxNames+1), ",")
 	for body, want := range map[string]string{
-		``:                    "right shape",
-		`[]`:                  "right shape",
-		`{"client_name":1}`:   "right shape",
-		`{"client_name":"a",`: "right shape",
-		`{"client_name":"a","client_name":"b","client_version":"1","supported_capabilities":[]}`: "right shape",
+		``:                    "not a JSON object of the expected shape",
+		`[]`:                  "not a JSON object of the expected shape",
+		`{"client_name":1}`:   "not a JSON object of the expected shape",
+		`{"client_name":"a",`: "not a JSON object of the expected shape",
+		`{"client_name":"a","client_name":"b","client_version":"1","supported_capabilities":[]}`: "not a JSON object of the expected shape",
 		`{"client_version":"1","supported_capabilities":[]}`:                                     "client_name",
 		`{"client_name":"","client_version":"1","supported_capabilities":[]}`:                    "client_name",
 		`{"client_name":"a","supported_capabilities":[]}`:                                        "client_version",
@@ -72,7 +72,7 @@ func TestDeclarationIsChecked(t *testing.T) {
 			`"}`: "larger than",
 		with(
 			`"capability_details":{"y":{"name":"y","version":"1","description":""}}`,
-		): "supported_capabilities has not",
+		): "a name that supported_capabilities does not have",
 		with(
 			`"capability_details":{"x":{"name":"y","version":"1","description":""}}`,
 		): "name of another",

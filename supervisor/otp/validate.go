@@ -70,7 +70,7 @@ var childRules = []struct {
 	{"start", func(_ Spec, c Child) string { return when(c.Start.isZero(), "missing") }},
 	{"start", func(s Spec, c Child) string {
 		return when(c.Start.needsArgs && s.Strategy != SimpleOneForOne,
-			"takes arguments, but is no template")
+			"takes arguments, but is not a template")
 	}},
 	{"restart", func(_ Spec, c Child) string {
 		return when(c.Restart > Temporary, "unknown %s", c.Restart)

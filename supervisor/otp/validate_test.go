@@ -37,7 +37,7 @@ func TestValidateNamesEveryMistake(t *testing.T) {
 		"./" + strings.Repeat("x", 256) + ": id: 256 bytes, want at most 255",
 		"./none: start: missing",
 		"./none: id: twice",
-		"./none: start: takes arguments, but is no template",
+		"./none: start: takes arguments, but is not a template",
 		"./c: restart: unknown invalid(9)",
 		"./c: shutdown: -3ns",
 		"./c: start_timeout: -1ns",

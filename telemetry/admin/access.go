@@ -11,7 +11,7 @@ import (
 func (h *handler) guarded(r Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if r.Scope == Chaos && h.Faults == nil {
-			problem(w, http.StatusForbidden, "this host arms no faults", "start it with --chaos")
+			problem(w, http.StatusForbidden, "this host does not accept faults", "start it with --chaos")
 			return
 		}
 		switch h.access(req, r.Scope) {
@@ -25,8 +25,8 @@ func (h *handler) guarded(r Route) http.Handler {
 		case http.StatusUnauthorized:
 			if len(req.Header.Values("Authorization")) > 0 {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="mcpd admin", error="invalid_token"`)
-				problem(w, http.StatusUnauthorized, "the token is none of this host's",
-					"it has others each time that it starts: send Authorization: Bearer with one from the file "+
+				problem(w, http.StatusUnauthorized, "the token is not one of this host's",
+					"a host has new tokens after each start: send Authorization: Bearer with one from the file "+
 						"of this port in the runtime directory")
 				return
 			}

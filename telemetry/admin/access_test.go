@@ -60,7 +60,7 @@ func TestWrongTokenIsToldFromNone(t *testing.T) {
 		"": {`Bearer realm="mcpd admin"`, "a token is needed"},
 		// RFC 6750 §3.1
 		"Bearer nonsense": {`Bearer realm="mcpd admin", error="invalid_token"`,
-			"the token is none of this host's"},
+			"the token is not one of this host's"},
 	} {
 		var headers []string
 		if token != "" {

@@ -35,7 +35,7 @@ func (h *handler) edge(next http.Handler) http.Handler {
 			problem(w, http.StatusServiceUnavailable, "too many requests at once",
 				"close streams that nobody reads")
 		case !h.hostAllowed(r):
-			problem(w, http.StatusForbidden, "this listener is not known by that Host",
+			problem(w, http.StatusForbidden, "this listener does not serve that Host",
 				"use its address, localhost, or a name that hosts lists in the configuration")
 		case !sameOrigin(r):
 			problem(w, http.StatusForbidden, "request from another origin",

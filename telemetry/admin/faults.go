@@ -34,7 +34,7 @@ func (h *handler) armFault(w http.ResponseWriter, r *http.Request) {
 	}
 	if h.Production() && !ask.GetMeant() {
 		problem(w, http.StatusForbidden, "this host is in production",
-			`break another one; if it is to be this one, say "meant": true`)
+			`break another host, or send "meant": true to confirm this one`)
 		return
 	}
 	f := fault.Fault{
@@ -85,7 +85,7 @@ func (h *handler) renewFault(w http.ResponseWriter, r *http.Request) {
 func (h *handler) disarmFault(w http.ResponseWriter, r *http.Request) {
 	if !h.Faults.Disarm(r.PathValue("id")) {
 		problem(w, http.StatusNotFound, "no such fault is armed",
-			"its lease may have ended, which is as good")
+			"its lease may have ended, which has the same effect")
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -128,7 +128,7 @@ func body(w http.ResponseWriter, r *http.Request, into proto.Message) bool {
 			problem(w, http.StatusRequestEntityTooLarge, "the body is too large",
 				"a fault is some hundred bytes")
 		} else {
-			problem(w, http.StatusBadRequest, "the body ended early", "send all of it")
+			problem(w, http.StatusBadRequest, "the body ended early", "send the whole body")
 		}
 		return false
 	}

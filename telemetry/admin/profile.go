@@ -13,7 +13,7 @@ func (h *handler) profile(w http.ResponseWriter, r *http.Request) {
 	p := pprof.Lookup(r.PathValue("profile"))
 	if p == nil {
 		problem(w, http.StatusNotFound, "no such profile",
-			"goroutine, heap, allocs, threadcreate, block and mutex are there")
+			"use goroutine, heap, allocs, threadcreate, block or mutex")
 		return
 	}
 	debug, ok := flagged(w, r, "debug")

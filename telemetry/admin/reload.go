@@ -28,18 +28,18 @@ func (h *handler) config(w http.ResponseWriter, _ *http.Request) {
 // or that there is nothing to reload.
 func (h *handler) reload(w http.ResponseWriter, r *http.Request) {
 	if h.Reload == nil {
-		problem(w, http.StatusNotFound, "this host reloads nothing", "it is part of mcpd serve")
+		problem(w, http.StatusNotFound, "this host cannot reload a configuration", "only mcpd serve can")
 		return
 	}
 	report, err := h.Reload(r.Context())
 	if errors.Is(err, ErrSafeMode) {
 		problem(w, http.StatusConflict, err.Error(),
-			"nothing is reloaded until it has been started again")
+			"no configuration is reloaded until the host has been started again")
 		return
 	}
 	if err != nil {
 		problem(w, http.StatusUnprocessableEntity, err.Error(),
-			"nothing has changed: what applied before still does")
+			"nothing has changed: the previous configuration stays in effect")
 		return
 	}
 	answer(w, http.StatusOK, report)

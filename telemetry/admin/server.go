@@ -94,7 +94,7 @@ func (s *Server) bound(c net.Conn, state http.ConnState) {
 func (h *handler) metrics() http.HandlerFunc {
 	if h.Metrics == nil {
 		return func(w http.ResponseWriter, _ *http.Request) {
-			problem(w, http.StatusNotFound, "this host has no metrics", "they are part of mcpd serve")
+			problem(w, http.StatusNotFound, "this host has no metrics", "only mcpd serve has them")
 		}
 	}
 	return promhttp.HandlerFor(h.Metrics, promhttp.HandlerOpts{

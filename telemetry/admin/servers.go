@@ -41,7 +41,7 @@ func (h *handler) servers(w http.ResponseWriter, r *http.Request) {
 func (h *handler) operate(verb string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if h.Operate == nil {
-			problem(w, http.StatusNotFound, "this host has no servers to "+verb, "it is part of mcpd serve")
+			problem(w, http.StatusNotFound, "this host has no servers to "+verb, "only mcpd serve has them")
 			return
 		}
 		s, err := h.Operate(r.Context(), r.PathValue("tenant"), r.PathValue("server"), verb)
@@ -49,10 +49,10 @@ func (h *handler) operate(verb string) http.HandlerFunc {
 		case errors.Is(err, ErrNoServer):
 			problem(w, http.StatusNotFound, err.Error(), "GET /admin/v1/servers lists them")
 		case errors.Is(err, ErrPutAway):
-			problem(w, http.StatusConflict, err.Error(), "mcpd server release lets it be started again")
+			problem(w, http.StatusConflict, err.Error(), "mcpd server release allows it to start again")
 		case err != nil:
 			problem(w, http.StatusInternalServerError, telemetry.Clean(err.Error(), telemetry.MaxValue),
-				"GET /admin/v1/servers shows how it is doing")
+				"GET /admin/v1/servers shows its state")
 		default:
 			answer(w, http.StatusOK, served(s))
 		}

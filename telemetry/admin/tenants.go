@@ -34,7 +34,7 @@ func (h *handler) tenants(w http.ResponseWriter, _ *http.Request) {
 func (h *handler) operateTenant(verb string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if h.OperateTenant == nil {
-			problem(w, http.StatusNotFound, "this host has no tenants to "+verb, "it is part of mcpd serve")
+			problem(w, http.StatusNotFound, "this host has no tenants to "+verb, "only mcpd serve has them")
 			return
 		}
 		t, err := h.OperateTenant(r.Context(), r.PathValue("tenant"), verb)
@@ -42,10 +42,10 @@ func (h *handler) operateTenant(verb string) http.HandlerFunc {
 		case errors.Is(err, ErrNoTenant):
 			problem(w, http.StatusNotFound, err.Error(), "GET /admin/v1/tenants lists them")
 		case errors.Is(err, ErrPutAway):
-			problem(w, http.StatusConflict, err.Error(), "mcpd tenant release lets it be started again")
+			problem(w, http.StatusConflict, err.Error(), "mcpd tenant release allows it to start again")
 		case err != nil:
 			problem(w, http.StatusInternalServerError, telemetry.Clean(err.Error(), telemetry.MaxValue),
-				"GET /admin/v1/tenants shows how it stands")
+				"GET /admin/v1/tenants shows its state")
 		default:
 			answer(w, http.StatusOK, shownTenant(t))
 		}
