@@ -29,7 +29,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var (
 	errTorn   = errors.New("the last line has no end")
-	errSum    = errors.New("a line does not have the sum that it says")
+	errSum    = errors.New("the checksum of a line does not match")
 	errLong   = fmt.Errorf("a line has more than %d bytes", maxLine)
 	errEmpty  = errors.New("the file is empty")
 	errFormat = errors.New("the first line does not say that this is a state log")

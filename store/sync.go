@@ -37,7 +37,7 @@ func (s *Store) Sync() error {
 		return fmt.Errorf("store: %w", errors.Join(failed, err))
 	}
 	if gone := before - s.count(); gone > 0 {
-		return fmt.Errorf("store: %d values are gone with a sync that failed: %w", gone,
+		return fmt.Errorf("store: %d values were lost in a sync that failed: %w", gone,
 			errors.Join(failed, errSum))
 	}
 	return nil

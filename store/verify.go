@@ -24,7 +24,7 @@ func (s *Store) verify() error {
 		return err
 	}
 	if err := s.rewrite(); err != nil {
-		return fmt.Errorf("%s was deleted, and cannot be written anew: %w", s.path, err)
+		return fmt.Errorf("%s was deleted, and cannot be written again: %w", s.path, err)
 	}
 	return nil
 }
@@ -40,8 +40,9 @@ func (s *Store) there() (bool, error) {
 	}
 	if ours, err := s.f.Stat(); err != nil || !os.SameFile(at, ours) {
 		return false, fmt.Errorf(
-			"store: %s was replaced by another file, which is left as it is: move that away, and this "+
-				"host writes its state there anew; stopped before, it loses what it has", s.path,
+			"store: %s was replaced by another file, which is left unchanged: move that file away, and "+
+				"this host writes its state there again; if the host stops before that, its state is lost",
+			s.path,
 		)
 	}
 	return true, nil

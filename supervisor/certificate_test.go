@@ -69,7 +69,7 @@ func TestCheckCertificateOfAConfiguration(t *testing.T) {
 		{"a missing key", cert, key + "x", now, "no such file"},
 		{"swapped", key, cert, now, "failed to find"},
 		{"the certificate for both", cert, cert, now, "found a certificate rather than a key"},
-		{"a directory", dir, key, now, "no regular file"},
+		{"a directory", dir, key, now, "not a regular file"},
 	} {
 		doubt, err := CheckCertificate(&config.Config{TLS: config.TLS{Cert: c.cert, Key: c.key}}, c.now)
 		if doubt != nil || (err == nil) != (c.want == "") ||

@@ -60,11 +60,10 @@ var words = map[Reason]string{
 	LongDescription: "%d have shortened descriptions",
 	LargeSchema:     "%d are left out because of their large schemas",
 	LargeItem:       "%d are left out because they are too large",
-	ManyItems:       fmt.Sprintf("those behind the first %d are left out", MaxItems),
+	ManyItems:       fmt.Sprintf("those after the first %d are left out", MaxItems),
 	ManyPages:       "further pages are left out because there are too many",
 	ManyBytes:       "further pages are left out because the list is too large",
-	Loop: "there are no further pages, because a cursor leads back to a page that came " +
-		"before",
+	Loop:            "there are no further pages, because a cursor leads back to an earlier page",
 }
 
 // Words describes the cuts of a list in a sentence for people.

@@ -83,7 +83,8 @@ func TestFilesThatAreNotRegularAreRefused(t *testing.T) {
 		}()
 		select {
 		case err := <-done:
-			if !errors.As(err, new(Problems)) || !strings.Contains(err.Error(), "this is no regular file") {
+			if !errors.As(err, new(Problems)) ||
+				!strings.Contains(err.Error(), "this is not a regular file") {
 				t.Errorf("%s: %v", path, err)
 			}
 		case <-time.After(10 * time.Second):

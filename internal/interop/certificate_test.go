@@ -108,7 +108,7 @@ func TestReloadMovesTheCertificate(t *testing.T) {
 		"no such file":      {filepath.Join(dir, "none.pem"), newKey, "no such file"},
 		"no longer good":    {lateCert, lateKey, "expired at"},
 		"no certificate":    {newKey, newKey, "failed to find"},
-		"a folder as a key": {oldCert, dir, "no regular file"},
+		"a folder as a key": {oldCert, dir, "not a regular file"},
 	} {
 		configure(bad.cert, bad.key, ", more: {builtin: demo}")
 		said, err := reload()

@@ -73,7 +73,7 @@ func TestCommandsSayWhatIsWrong(t *testing.T) {
 			`no\.yaml: .*no such file`},
 		{"the same by variable", serve, []string{"MCPD_CONFIG=" + dir + "/no.yaml"}, 78,
 			`no\.yaml: .*no such file`},
-		{"configuration that is a folder", "config check " + dir, nil, 78, `this is no regular file`},
+		{"configuration that is a folder", "config check " + dir, nil, 78, `this is not a regular file`},
 		{"no YAML", "serve --config " + config("tenants: {a: ["), nil, 78, `yaml:1:\d+: `},
 		{"unknown key", "serve --config " +
 			config("tenants:\n  acme:\n    servers:\n      x: {comand: npx}\n"), nil, 78,

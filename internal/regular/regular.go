@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNot is the reason why Open refuses a pipe, a device, a socket or a directory.
-var ErrNot = errors.New("this is no regular file")
+var ErrNot = errors.New("this is not a regular file")
 
 // Open opens a regular file for reading. For any other file its error wraps ErrNot.
 func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }

@@ -118,7 +118,7 @@ func TestCheck(t *testing.T) {
 		{called, "Mcp-Method: tools/call|Mcp-Name: q|Mcp-Param-Region: EU|Mcp-Param-Rows: 42",
 			"Mcp-Param-Region: differs"},
 		{called, "Mcp-Method: tools/call|Mcp-Name: q|Mcp-Param-Region: eu\xff",
-			"Mcp-Param-Region: holds a character"},
+			"Mcp-Param-Region: contains a character that is not allowed"},
 		{called, "Mcp-Method: tools/call|Mcp-Name: q|Mcp-Param-Region: eu|Mcp-Param-Region: us",
 			"Mcp-Param-Region: sent more than once"},
 		{called, "Mcp-Method: tools/call|Mcp-Name: q|Mcp-Param-Region: eu|Mcp-Param-Rows: 42.5",

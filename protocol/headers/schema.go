@@ -141,9 +141,10 @@ func (w *walker) annotation(schema, value jsontext.Value, path []string, plain b
 	case !ok || !token(name):
 		return fmt.Errorf("%s of %q is not a token: %.64q", annotation, at, value)
 	case !plain || len(path) == 0:
-		return fmt.Errorf("%s %q stands where not only properties lead", annotation, name)
+		return fmt.Errorf("%s %q is at a place that is not reached through properties only",
+			annotation, name)
 	case !slices.Contains(types, kind):
-		return fmt.Errorf("%s %q is for a string, integer or boolean, and %q is none",
+		return fmt.Errorf("%s %q is for a string, integer or boolean, and %q is none of them",
 			annotation, name, at)
 	case slices.ContainsFunc(w.found, func(m Mirror) bool { return strings.EqualFold(m.Name, name) }):
 		return fmt.Errorf("%s %q is there twice", annotation, name)

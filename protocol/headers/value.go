@@ -16,7 +16,7 @@ const (
 
 // The reasons why a value cannot be decoded.
 var (
-	errCharacter = errors.New("holds a character that it may not")
+	errCharacter = errors.New("contains a character that is not allowed")
 	errBase64    = errors.New("is not base64")
 	errUTF8      = errors.New("is not UTF-8")
 )

@@ -50,11 +50,11 @@ func TestDecode(t *testing.T) {
 		{"=?base64?IB==?=", "", "is not base64"},   // bits beyond the last byte
 		{"=?base64?IA=\t=?=", "", "is not base64"},
 		{"=?base64?_-8=?=", "", "is not base64"}, // the alphabet of URLs
-		{"=?base64?IA==\r\n?=", "", "holds a character that it may not"},
+		{"=?base64?IA==\r\n?=", "", "contains a character that is not allowed"},
 		{"=?base64?/w==?=", "", "is not UTF-8"},
-		{"grüezi", "", "holds a character that it may not"},
-		{"a\x00b", "", "holds a character that it may not"},
-		{"a\x7fb", "", "holds a character that it may not"},
+		{"grüezi", "", "contains a character that is not allowed"},
+		{"a\x00b", "", "contains a character that is not allowed"},
+		{"a\x7fb", "", "contains a character that is not allowed"},
 	} {
 		got, err := headers.Decode(tc.value)
 		if got != tc.want || err == nil != (tc.err == "") || err != nil && err.Error() != tc.err {

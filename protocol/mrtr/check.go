@@ -31,7 +31,7 @@ func Check(method string, result jsontext.Value, gate protocol.Gate) error {
 		v, _ := splice.Get(result, memberType)
 		return fmt.Errorf("resultType is %.64s", v)
 	case !MayAsk(method):
-		return fmt.Errorf("a result of %s may not ask", method)
+		return fmt.Errorf("a result of %s must not ask for input", method)
 	}
 	r, err := Parse(result)
 	if err != nil {

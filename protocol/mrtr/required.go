@@ -61,7 +61,7 @@ func Parse(result jsontext.Value) (r Required, err error) {
 	r.State, _ = splice.Get(result, memberState)
 	switch {
 	case !asks && len(r.State) == 0:
-		return Required{}, errors.New("input_required says neither what is required nor a state")
+		return Required{}, errors.New("input_required has neither inputRequests nor requestState")
 	case asks && requests.Kind() != '{':
 		return Required{}, errors.New("inputRequests is not an object")
 	case len(r.State) > 0 && r.State.Kind() != '"':
@@ -75,7 +75,7 @@ func Parse(result jsontext.Value) (r Required, err error) {
 			return Required{}, err
 		}
 		if len(r.Inputs) == MaxInputs {
-			return Required{}, fmt.Errorf("inputRequests has more than %d", MaxInputs)
+			return Required{}, fmt.Errorf("inputRequests has more than %d members", MaxInputs)
 		}
 		r.Inputs = append(r.Inputs, in)
 	}

@@ -49,7 +49,7 @@ func ParseRetry(params jsontext.Value) (r Retry, err error) {
 	}
 	for m := range splice.Members(responses) {
 		if len(r.Responses) == MaxResponses {
-			return Retry{}, protocol.InvalidParams(fmt.Sprintf("inputResponses has more than %d",
+			return Retry{}, protocol.InvalidParams(fmt.Sprintf("inputResponses has more than %d members",
 				MaxResponses))
 		}
 		r.Responses = append(r.Responses, Response{m.Key(), m.Value})

@@ -52,7 +52,7 @@ func FromURLError(data jsontext.Value) ([]Input, error) {
 		case mode != "url" || !linked || !said:
 			return nil, fmt.Errorf("elicitations.%d is not one of mode url", len(inputs))
 		case len(inputs) == MaxInputs:
-			return nil, fmt.Errorf("elicitations has more than %d", MaxInputs)
+			return nil, fmt.Errorf("elicitations has more than %d items", MaxInputs)
 		}
 		inputs = append(inputs, Embed(strconv.Itoa(len(inputs)), kinds[Elicitation].method, e))
 	}

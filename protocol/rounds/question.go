@@ -88,7 +88,7 @@ func (d *Drive) ask() {
 // answered handles the client's answer to one question. It treats a malformed answer as a refusal.
 func (d *Drive) answered(q *question, result jsontext.Value) {
 	if !q.kind.Fits(result) {
-		d.refused(q, errors.New("the client's answer has not the shape of one"))
+		d.refused(q, errors.New("the client's answer does not have the expected shape"))
 		return
 	}
 	if action, _ := splice.GetString(result, "action"); q.visit.url != "" && action == "accept" {

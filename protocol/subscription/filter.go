@@ -74,13 +74,13 @@ func names(m splice.Member) (list []string, err error) {
 		name, ok := splice.Unquote(e)
 		if !ok {
 			return nil, protocol.InvalidParams("notifications." + m.Key() +
-				" holds something other than strings")
+				" contains something other than strings")
 		}
 		if slices.Contains(list, name) {
 			continue
 		}
 		if len(list) == protocol.MaxSubscribedURIs {
-			return nil, protocol.InvalidParams(fmt.Sprintf("notifications.%s holds more than %d", m.Key(),
+			return nil, protocol.InvalidParams(fmt.Sprintf("notifications.%s contains more than %d", m.Key(),
 				protocol.MaxSubscribedURIs))
 		}
 		list = append(list, name)

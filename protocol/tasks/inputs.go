@@ -72,7 +72,7 @@ func (t *Task) add(in input) {
 	t.inputs = append(t.inputs, in)
 }
 
-var errOver = protocol.InvalidParams("the task that this belongs to is over")
+var errOver = protocol.InvalidParams("the task to which this question belongs is over")
 
 // drop removes questions that need no answer of the client any more. If tell is set, it rejects the
 // requests of a legacy server.
@@ -161,7 +161,7 @@ func (t *Task) replied(i int, result jsontext.Value, err error) {
 		result, err = rewrite.Answer(in.kind.Method(), t.o.Client, t.o.Server, result)
 	}
 	if err == nil && !in.kind.Fits(result) {
-		err = errors.New("the client's answer has not the shape of one")
+		err = errors.New("the client's answer does not have the expected shape")
 	}
 	if in.theirs == "" {
 		if err != nil {

@@ -79,7 +79,7 @@ func (t *Task) Save() Saved {
 	return s
 }
 
-var errNoTask = errors.New("not a task that can be gone on with")
+var errNoTask = errors.New("not a task that can be continued")
 
 // Load returns a saved task in a new host process. The first event of the task must be Resume. Name
 // and rewrite are as in Options. Load returns an error if s is not a valid task.
