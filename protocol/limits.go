@@ -47,13 +47,6 @@ const (
 	// MaxSubscribedBytes bounds the URIs that one session is subscribed to, in bytes: 256 KiB. They
 	// are stored with the session after each change.
 	MaxSubscribedBytes = 256 << 10
-	// MaxHistory and HistoryTTL bound the memory of finished requests, by number and by age. The
-	// memory tells a late answer from an answer to a request that was never sent.
-	MaxHistory = 1024
-	HistoryTTL = 5 * time.Minute
-	// MaxMethodMetrics bounds the methods that metrics count by name, because the names come from the
-	// peer. 36 methods are known.
-	MaxMethodMetrics = 64
 
 	// RequestTimeout is the time-out of the requests that mcpd sends on its own behalf: lists, probes,
 	// pings.

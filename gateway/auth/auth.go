@@ -18,9 +18,6 @@ type Principal struct{ Tenant, Name string }
 
 func (p Principal) String() string { return p.Tenant + "/" + p.Name }
 
-// Challenge is the WWW-Authenticate header that goes with ErrUnauthorized.
-const Challenge = `Bearer realm="mcpd"`
-
 var (
 	// ErrUnauthorized is the only answer to an unknown tenant, a missing key and a wrong key: status
 	// 401, the same bytes for all.

@@ -47,7 +47,6 @@ func TestPlantedImportsAreFound(t *testing.T) {
 		{"protocol/session", "mcpd/protocol/inflight", "state machines"},
 		{"protocol/jsonrpc", "mcpd/protocol", "knows no MCP"},
 		{"protocol", "mcpd/protocol/session", "stand below"},
-		{"protocol/bridge", "mcpd/protocol/session", ""},
 		{"protocol", "net/http", "HTTP ends"},
 		{"protocol", "log/slog", "do not log"},
 		{"supervisor/otp", "mcpd/internal/fault", ""},

@@ -16,8 +16,7 @@ var (
 	layer1 = join(layer0, "protocol/...", "supervisor/otp", "proto/gen/...")
 	layer2 = join(layer1, "gateway/...", "transport/...", "telemetry/...", "store/...")
 	layer3 = join(layer2, "actors/...")
-	layer4 = join(layer3, "cluster/...")
-	layer5 = join(layer4, "supervisor/...")
+	layer5 = join(layer3, "supervisor/...")
 	load   = join(layer5, "internal/load/...")
 )
 
@@ -36,7 +35,6 @@ var ours = []row{
 	{"protocol/splice", []string{"protocol/jsonrpc"}, "edits of raw JSON know no MCP"},
 	{"protocol", []string{"protocol/jsonrpc", "protocol/splice"},
 		"revisions stand below what happens in them"},
-	{"protocol/bridge/...", []string{"protocol/..."}, "bridging is pure and may use all of protocol"},
 	{"protocol/held", []string{"protocol", "protocol/jsonrpc", "protocol/splice", "protocol/mrtr"},
 		"a round trip is read and written by mrtr; sealing is for the shell"},
 	{"protocol/rounds", []string{"protocol", "protocol/jsonrpc", "protocol/splice", "protocol/mrtr"},
@@ -89,9 +87,7 @@ var ours = []row{
 		"actors/version", "actors/capability"), "actors import one another downward only"},
 	{"actors/...", join(layer2), "actors import one another downward only"},
 	// 4, 5
-	{"cluster/...", join(layer3, "cluster/..."),
-		"the cluster places actors; the tree stands above it"},
-	{"supervisor/...", layer4, "the wiring imports what it wires, nothing above it"},
+	{"supervisor/...", layer3, "the wiring imports what it wires, nothing above it"},
 	// 5½
 	{"internal/load/...", layer5, "one load generator below bench, chaos and tests"},
 	// 6
@@ -129,12 +125,11 @@ var reach = []row{
 		"instruments are rows of telemetry's table"},
 	{"github.com/go-json-experiment/json/...",
 		[]string{"protocol/...", "transport/...", "gateway/...", "telemetry/...", "actors/...",
-			"store/...", "cluster/...", "supervisor/...", "cmd/...", "bench/...", "chaos/...",
-			"internal/load/...",
+			"store/...", "supervisor/...", "cmd/...", "bench/...", "chaos/...", "internal/load/...",
 			"internal/mcptest/..."}, "the strict JSON codec is for all who read JSON, except otp and what " +
 			"is generated"},
 	{"google.golang.org/protobuf/...",
-		[]string{"proto/gen/...", "telemetry/...", "store/...", "cluster/...", "cmd/...", "supervisor"},
+		[]string{"proto/gen/...", "telemetry/...", "store/...", "cmd/...", "supervisor"},
 		"messages are protobuf only where they leave the process"},
 	{"github.com/goccy/go-yaml/...", []string{"gateway/config/...", "chaos/experiment/...", "cmd/..."},
 		"only the configuration and experiments are YAML"},
@@ -162,11 +157,6 @@ var reach = []row{
 	{"golang.org/x/net/publicsuffix", []string{"gateway/config/..."},
 		"below which names everybody can have one is a list that others keep"},
 	{"golang.org/x/term", []string{"telemetry/...", "cmd/..."}, "terminals are for people"},
-	{"golang.org/x/time/...", []string{"gateway/...", "internal/load/..."},
-		"rates are policy or load"},
-	{"golang.org/x/text/...", []string{"protocol/...", "gateway/...", "telemetry/..."},
-		"text is normalised where names are compared or shown"},
-	{"github.com/google/go-cmp/...", []string{"internal/mcptest/..."}, "comparison is for tests"},
 	{"go.uber.org/goleak", []string{"internal/mcptest/..."}, "leak checks are for tests"},
 	{"pgregory.net/rapid", []string{"internal/mcptest/..."}, "generated cases are for tests"},
 	{"github.com/rogpeppe/go-internal/...", []string{"internal/mcptest/..."}, "scripts are for tests"},
@@ -175,11 +165,11 @@ var reach = []row{
 	{"net/http/...", []string{"transport/...", "telemetry/...", "cmd/...", "supervisor", "bench/...",
 		"chaos/...", "internal/load/...",
 		"internal/mcptest/..."}, "HTTP ends at the transports and the admin listener"},
-	{"net", []string{"transport/...", "telemetry/admin", "gateway/...", "cluster/...", "cmd/...",
-		"supervisor", "bench/...", "chaos/...", "internal/load/...",
+	{"net", []string{"transport/...", "telemetry/admin", "gateway/...", "cmd/...", "supervisor",
+		"bench/...", "chaos/...", "internal/load/...",
 		"internal/mcptest/..."}, "sockets belong to transports and listeners"},
-	{"log/slog", []string{"supervisor/...", "transport/...", "telemetry/...", "store/...",
-		"cluster/...", "cmd/...", "bench/...", "chaos/...", "internal/load/...",
+	{"log/slog", []string{"supervisor/...", "transport/...", "telemetry/...", "store/...", "cmd/...",
+		"bench/...", "chaos/...", "internal/load/...",
 		"internal/mcptest/..."}, "protocol, gateway and actors do not log: they return errors or emit " +
 		"events"},
 	{"unsafe", []string{"proto/gen/...", "internal/clock"},
