@@ -124,6 +124,8 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 		if before := last.Load(); before != nil {
 			spec.Again = before.HasSettled()
 		}
+		ctx, cancel := context.WithTimeout(ctx, s.StartTimeout) // it waits for its turn
+		defer cancel()
 		child, err := otp.Do[process.StartRequest, *stdio.Child](ctx, h.core("process_manager"),
 			process.StartRequest{Spec: spec, Owner: self, Tenant: at.Tenant, Server: at.Server})
 		if err != nil {

@@ -267,7 +267,7 @@ func unopened(tenant string, err error) error {
 	switch {
 	case errors.Is(err, otp.ErrShunned):
 		return session.Shunned(tenant, err)
-	case errors.Is(err, otp.ErrNoProc):
+	case errors.Is(err, otp.ErrNoProc), errors.Is(err, context.DeadlineExceeded):
 		return protocol.Unready("the host's session manager", second)
 	case errors.Is(err, otp.ErrOverloaded):
 		return protocol.Overloaded("the host's session manager", second)

@@ -219,6 +219,7 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 			if m.Req.Shared {
 				key = ListKey(s.config, m.Req.Caller)
 			}
+			m.AnswerLater()
 			c.connect(s, s.at(key), pending{answering(m), m.Req.Caller})
 		} else {
 			m.Fail(c.unknown(m.Req.Server))

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -57,6 +58,7 @@ func (c *Catalog) another(call *client.Another) {
 	caller := Caller{Principal: key.Principal, Capabilities: call.Req.Declare}
 	for key.Instance = 1; int(key.Instance) < call.Req.Most; key.Instance++ {
 		if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
+			call.AnswerLater()
 			c.connect(s, key, pending{func(ref otp.Ref, err error) {
 				if err != nil {
 					call.Fail(err)
@@ -117,7 +119,7 @@ func (c *Catalog) attach(conn *conn, session *client.AttachRequest) {
 // connection that does not know the session would never be told that it ends. Restart budgets bound
 // the repetitions.
 func (c *Catalog) arrived(m arrived) {
-	if m.err != nil && m.conn.ref.Alive() {
+	if m.err != nil && m.conn.ref.Alive() && !errors.Is(m.err, otp.ErrUnhandled) {
 		c.attach(m.conn, m.session)
 		return
 	}

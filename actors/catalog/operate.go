@@ -81,6 +81,7 @@ func (c *Catalog) operate(m *Operate) {
 	}
 	to := c.noted(s)
 	s.noted = to.Value != nil
+	m.AnswerLater()
 	otp.CallAsync(c.p, c.o.Storage(), storage.PutRequest{Tenant: c.tenant.Name, Change: to},
 		func(_ struct{}, err error) any {
 			return written{m, err}

@@ -103,6 +103,7 @@ func (x *place) Receive(p *otp.Process, msg any) error {
 		return m
 	case *client.Attach:
 		if x.r.late {
+			m.AnswerLater()
 			x.r.attaches = append(x.r.attaches, m)
 		} else {
 			x.r.noting.Lock()
@@ -249,7 +250,9 @@ func (r *rig) look(req catalog.LookRequest) <-chan view {
 	answer := make(chan view, 1)
 	ref := r.Ref("catalog")
 	go func() { // it ends with its answer, which every test waits for
-		v, err := otp.Do[catalog.LookRequest, *catalog.View](context.Background(), ref, req)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		defer cancel()
+		v, err := otp.Do[catalog.LookRequest, *catalog.View](ctx, ref, req)
 		answer <- view{v, err, time.Now()}
 	}()
 	r.Rest()

@@ -38,6 +38,7 @@ func (c *Catalog) look(call *Look) {
 	case len(c.waiting) >= MaxWaiting:
 		call.Fail(protocol.Overloaded("catalogue", time.Second))
 	default:
+		call.AnswerLater()
 		c.waiting = append(c.waiting, w)
 		c.o.Waited.Note(len(c.waiting))
 		c.p.After(w.deadline.Sub(c.p.Now()), overdue{})

@@ -135,6 +135,7 @@ func (c *Connection) followAll(to otp.Ref) {
 
 // want records what a session wants. That is granted when the server has answered.
 func (c *Connection) want(m *Want) {
+	m.AnswerLater()
 	w := m.Req
 	if len(w.URIs) > 0 {
 		c.wake()

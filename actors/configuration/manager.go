@@ -125,6 +125,7 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 			msg.Fail(protocol.Overloaded("configuration", time.Second))
 			return nil
 		}
+		msg.AnswerLater()
 		if m.queue = append(m.queue, msg); len(m.queue) == 1 {
 			m.begin()
 		}

@@ -233,7 +233,9 @@ func TestReloadsAreMadeOneAfterTheOther(t *testing.T) {
 		answers := make(chan string, 100)
 		for range configuration.MaxWaiting + 2 {
 			go func() { // ends with its reply
-				got, err := otp.Do[configuration.ReloadRequest, *configuration.Report](context.Background(),
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				defer cancel()
+				got, err := otp.Do[configuration.ReloadRequest, *configuration.Report](ctx,
 					ref, configuration.ReloadRequest{})
 				if err != nil {
 					answers <- "refused"

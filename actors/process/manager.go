@@ -241,6 +241,7 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 // start begins a start. The start runs in a goroutine of the manager, because it may wait for its
 // turn.
 func (m *Manager) start(call *Start) {
+	call.AnswerLater()
 	m.orphaned(call.Req.Owner)
 	m.begin(call, 0)
 }
@@ -295,10 +296,9 @@ func (m *Manager) enter(s *starting) {
 	c := &child{s.child, Info{s.child.Pid(), q.Tenant, q.Server, q.Owner.Path()}, q.Owner, s.number}
 	m.change(func() { m.children[s.child] = c })
 	m.follow(c)
-	if s.call.Context().Err() != nil {
+	if !s.call.Reply(s.child) {
 		m.stop(c)
 	}
-	s.call.Reply(s.child)
 }
 
 // follow waits for the end of a child, and of its owner.

@@ -111,6 +111,7 @@ func (m *Manager) attach(call *Attach) {
 		call.Reply(ref)
 		return
 	}
+	call.AnswerLater()
 	m.begin(&attempt{h: h, old: h.actor(), call: call})
 }
 

@@ -317,6 +317,8 @@ func refuse(err error) error {
 	switch {
 	case errors.Is(err, otp.ErrOverloaded):
 		return protocol.Overloaded("session", time.Second)
+	case errors.Is(err, otp.ErrTimeout):
+		return protocol.Unready("the session", time.Second)
 	case errors.Is(err, otp.ErrNoProc):
 		return streamable.ErrNoSession
 	}

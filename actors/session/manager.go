@@ -345,6 +345,7 @@ func rowOf(id string) string {
 }
 
 func (m *Manager) start(call *Open, h *Handle) {
+	call.AnswerLater()
 	pool, _ := m.o.Pool(h.endpoint.Tenant) // without a pool the start fails
 	otp.StartChildArgsAsync(m.p, pool, h.row, Args{h}, func(ref otp.Ref, err error) any {
 		return started{call, h, ref, err}

@@ -175,6 +175,7 @@ func (s *Storage) Receive(p *otp.Process, msg any) error {
 		if s.unwritten != "" && s.writing {
 			m.Fail(errUnwritten)
 		} else {
+			m.AnswerLater()
 			s.waiting = append(s.waiting, m)
 		}
 		s.keep(Keep(m.Req))

@@ -396,6 +396,7 @@ func (m *Manager) operate(call *Operate) {
 		// Starting also clears the record against a tenant that runs.
 		m.o.Starting(r.name)
 	}
+	call.AnswerLater()
 	m.calls = append(m.calls, call)
 	m.write(call)
 }

@@ -16,8 +16,9 @@ type Clock interface {
 	AfterFunc(d time.Duration, f func()) Timer
 }
 
-// Timer is a call that AfterFunc has scheduled.
-type Timer interface {
+// Timer is a call that AfterFunc has scheduled. It is an alias of a type without a name, so that
+// packages of others can declare a Clock of their own.
+type Timer = interface {
 	// Stop prevents the call and reports whether it did. False means that the function has started or
 	// that the timer was stopped before.
 	Stop() bool

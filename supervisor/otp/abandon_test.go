@@ -163,7 +163,7 @@ func TestAnAbandonedSupervisorTakesItsSubtreeAlong(t *testing.T) {
 		if got := r.state(); got != "a#1 s#2{b#2 t#2{c#2}}" {
 			t.Errorf("tree %s", got)
 		}
-		if _, err := Do[int, int](context.Background(), r.ref("s"), 1); !errors.Is(err, errUnexpected) {
+		if _, err := Do[int, int](context.Background(), r.ref("s"), 1); !errors.Is(err, ErrUnhandled) {
 			t.Errorf("the new supervisor: %v", err)
 		}
 		close(gate)

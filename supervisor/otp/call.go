@@ -5,13 +5,19 @@ import (
 	"sync/atomic"
 )
 
+// DefaultCallTimeout is how long Do waits for an answer when its context has no deadline. It is
+// longer than DefaultHard, so that the caller of a stuck actor is told that it is stuck.
+const DefaultCallTimeout = 2 * DefaultHard
+
 // Call is a message that asks for an answer. The receiver gets a *Call[Req, Resp] and answers with
-// Reply or Fail, now or later, from any goroutine. Only the first answer counts.
+// Reply or Fail. Only the first answer counts. A receiver that answers after its Receive has
+// returned says so with AnswerLater; otherwise the call fails with ErrUnhandled.
 type Call[Req, Resp any] struct {
 	Req Req
 
 	ctx    context.Context
 	done   atomic.Bool
+	later  atomic.Bool
 	owed   atomic.Pointer[debts]
 	result chan answer[Resp]  // set by Do
 	async  func(answer[Resp]) // set by CallAsync
@@ -54,15 +60,34 @@ func (c *Call[Req, Resp]) finish(a answer[Resp]) (first bool) {
 	return true
 }
 
+// AnswerLater says that the receiver, or a goroutine or process that has the call from it, answers
+// after this Receive. The receiver calls it before Receive returns, and before it passes the call on.
+func (c *Call[Req, Resp]) AnswerLater() { c.later.Store(true) }
+
 func (c *Call[Req, Resp]) answered() bool { return c.done.Load() }
+
+func (c *Call[Req, Resp]) deferred() bool { return c.later.Load() }
 
 func (c *Call[Req, Resp]) owedAt(d *debts) bool { return c.owed.CompareAndSwap(nil, d) }
 
 // Do sends req to an actor and waits for its answer, at most until ctx ends; then it returns the
-// cause of ctx. It fails at once with ErrNoProc or ErrOverloaded when req is not accepted, and with
-// the *CrashReport when the actor crashes on it. It is for goroutines that may block; use CallAsync
-// inside an actor.
+// cause of ctx. With a ctx that has no deadline it waits for DefaultCallTimeout, and then fails with
+// ErrTimeout. It fails at once with ErrNoProc or ErrOverloaded when req is not accepted, with
+// ErrUnhandled when the actor does not know it, and with the *CrashReport when the actor crashes on
+// it. It is for goroutines that may block; use CallAsync inside an actor.
 func Do[Req, Resp any](ctx context.Context, to Ref, req Req) (Resp, error) {
+	if _, bounded := ctx.Deadline(); bounded || to.row == nil {
+		return do[Req, Resp](ctx, to, req)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := to.row.sys.clock.AfterFunc(DefaultCallTimeout, func() { cancel(ErrTimeout) })
+	defer late.Stop()
+	return do[Req, Resp](ctx, to, req)
+}
+
+// do is Do with the bound of ctx alone.
+func do[Req, Resp any](ctx context.Context, to Ref, req Req) (Resp, error) {
 	c := &Call[Req, Resp]{Req: req, ctx: ctx, result: make(chan answer[Resp], 1)}
 	if err := to.Send(c); err != nil {
 		var zero Resp

@@ -21,13 +21,19 @@ type debts struct {
 type debt interface {
 	Failer
 	answered() bool
+	deferred() bool       // its receiver answers later
 	owedAt(d *debts) bool // registers d, false when the call is registered elsewhere
 }
 
-// owe records a handled message, if it is a call that was not answered.
+// owe records a handled message, if it is a call whose answer is due. A call that its receiver does
+// not know fails at once.
 func (g *guard) owe(msg any) {
 	c, ok := msg.(debt)
 	if !ok || c.answered() {
+		return
+	}
+	if !c.deferred() {
+		g.sys.guarded(g.row.path, "Fail", func() { c.Fail(ErrUnhandled) })
 		return
 	}
 	d := g.debts.Load()

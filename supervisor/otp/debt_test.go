@@ -33,6 +33,7 @@ func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 							m.Reply(0)
 							return nil
 						}
+						m.AnswerLater()
 						taken = append(taken, m)
 					case *hang:
 						<-gate

@@ -13,7 +13,9 @@ func TestHoldingsAreCountedAndGivenBack(t *testing.T) {
 	type ask = Call[int, int]
 	var taken *ask
 	answering := scriptOf(script{receive: func(_ *Process, msg any) error {
-		taken, _ = msg.(*ask)
+		if taken, _ = msg.(*ask); taken != nil {
+			taken.AnswerLater()
+		}
 		return nil
 	}})
 	spec := Spec{Intensity: Intensity{9, time.Hour}, Children: []Child{

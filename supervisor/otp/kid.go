@@ -2,8 +2,6 @@ package otp
 
 import (
 	"time"
-
-	"mcpd/internal/clock"
 )
 
 // stage is the state of a child, as its supervisor knows it.
@@ -29,7 +27,7 @@ type kid struct {
 	driver struct {
 		row     *row
 		guard   *guard // its process, nil if it has none
-		alarm   clock.Timer
+		alarm   ClockTimer
 		ended   time.Time // when the last incarnation ended
 		reason  error     // why it ended; kept until the next incarnation is ready
 		inPlace bool      // the incarnation being started is in the old process

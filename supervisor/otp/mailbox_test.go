@@ -362,6 +362,7 @@ func TestDoEndsWithItsContext(t *testing.T) {
 	start := Worker(func() Behaviour {
 		return &script{receive: func(_ *Process, msg any) error {
 			kept = msg.(*Call[int, int])
+			kept.AnswerLater()
 			return nil
 		}}
 	})

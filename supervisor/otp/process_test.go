@@ -283,6 +283,7 @@ func callee() Start {
 		case "crash":
 			panic("on purpose")
 		case "later":
+			c.AnswerLater()
 			time.AfterFunc(time.Second, func() { c.Reply("late") })
 		default:
 			c.Reply("re: " + c.Req)

@@ -1,6 +1,7 @@
 package otp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -44,6 +45,11 @@ var (
 	// ErrOverloaded says that the mailbox is full. The message was not accepted; the sender may try
 	// again later.
 	ErrOverloaded = errors.New("mailbox full")
+	// ErrUnhandled says that the receiver takes no such message: it returned from Receive without
+	// answering the call and without Call.AnswerLater, or it is a supervisor or a service.
+	ErrUnhandled = errors.New("takes no such message")
+	// ErrTimeout says that no answer came within DefaultCallTimeout.
+	ErrTimeout = fmt.Errorf("no answer to the call: %w", context.DeadlineExceeded)
 )
 
 // Errors of the functions that administer children, named as in OTP.
@@ -78,7 +84,6 @@ func (e ErrAlreadyStarted) Error() string { return "already started: " + e.Ref.P
 
 var (
 	errNilBehaviour = errors.New("no behaviour")
-	errUnexpected   = errors.New("takes no messages")
 	errDuplicate    = errors.New("a tree of that name runs")
 	errClosed       = errors.New("system closed")
 )

@@ -21,7 +21,7 @@ func (v *supervisor) request(msg any) {
 	case *Call[countChildren, Counts]:
 		c.Reply(v.count())
 	default:
-		v.guard.sys.fail(v.guard.row.path, msg, errUnexpected)
+		v.guard.sys.fail(v.guard.row.path, msg, ErrUnhandled)
 	}
 }
 

@@ -33,7 +33,7 @@ func (s *service) Init(p *Process) error {
 func (s *service) Receive(p *Process, msg any) error {
 	done, ok := msg.(Done)
 	if !ok {
-		p.guard.sys.fail(p.Path(), msg, errUnexpected)
+		p.guard.sys.fail(p.Path(), msg, ErrUnhandled)
 		return nil
 	}
 	return serviceReason(done.Err)

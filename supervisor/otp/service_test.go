@@ -103,7 +103,7 @@ func TestAStopEndsTheServicesContextAndWaits(t *testing.T) {
 func TestAServiceTakesNoMessages(t *testing.T) {
 	wait := service1(func(ctx context.Context) error { <-ctx.Done(); return nil })
 	bubble(t, one(Child{ID: "s", Start: wait}), func(t *testing.T, r *rig) {
-		if _, err := Do[int, int](context.Background(), r.ref("s"), 1); err != errUnexpected {
+		if _, err := Do[int, int](context.Background(), r.ref("s"), 1); err != ErrUnhandled {
 			t.Errorf("got %v", err)
 		}
 	})

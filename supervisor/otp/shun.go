@@ -5,8 +5,6 @@ import (
 	"maps"
 	"sync"
 	"time"
-
-	"mcpd/internal/clock"
 )
 
 // ErrShunned is the error of a message that is refused because its origin has just crashed the
@@ -115,12 +113,12 @@ type holding struct {
 type heldBack struct {
 	strange int
 	send    []func()
-	timer   clock.Timer
+	timer   ClockTimer
 }
 
 // keep holds a message back for the time wait and then sends it, if there is room. strange is 1 for
 // a message from another process, otherwise 0.
-func (h *holding) keep(c clock.Clock, origin string, wait time.Duration, strange int,
+func (h *holding) keep(c Clock, origin string, wait time.Duration, strange int,
 	send func()) (kept bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

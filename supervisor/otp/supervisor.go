@@ -3,8 +3,6 @@ package otp
 import (
 	"fmt"
 	"time"
-
-	"mcpd/internal/clock"
 )
 
 // supervisor is the actor that performs the decisions of its state. Each value is one incarnation:
@@ -17,8 +15,8 @@ type supervisor struct {
 	// undone holds the actions of the last step that are not performed yet. Some are left when other
 	// code has ended the goroutine.
 	undone  []action
-	events  []Event     // sent when the step is done
-	alarm   clock.Timer // timer of a pool that ends
+	events  []Event    // sent when the step is done
+	alarm   ClockTimer // timer of a pool that ends
 	closing bool
 }
 

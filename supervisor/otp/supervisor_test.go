@@ -185,7 +185,7 @@ func TestAdministrationRefuses(t *testing.T) {
 		msg := &failer{}
 		_ = r.tree.Ref().Send(msg)
 		synctest.Wait()
-		if msg.err != errUnexpected {
+		if msg.err != ErrUnhandled {
 			t.Errorf("a message to a supervisor: %v", msg.err)
 		}
 	})

@@ -14,7 +14,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"mcpd/internal/clock"
-	"mcpd/internal/fault"
 )
 
 // DefaultThroughput is the default of Options.Throughput. Protoactor's own number, 300, makes tail
@@ -26,10 +25,10 @@ type Options struct {
 	// Logger receives what has no other place to go: panics in callbacks, and protoactor's warnings.
 	// Nil logs nothing. Nothing is ever written to standard output.
 	Logger *slog.Logger
-	// Clock is the time for intensity, timers and timestamps. Nil means clock.System.
-	Clock clock.Clock
-	// Faults may make workers panic. Nil means none.
-	Faults *fault.Registry
+	// Clock is the time for intensity, timers and timestamps. Nil means the machine's clock.
+	Clock Clock
+	// Faults breaks rows on purpose. Nil breaks none.
+	Faults Faults
 	// Events is called with every event, from many goroutines, among them those of supervisors. It
 	// must return at once. Usually it sends to a buffered channel and counts what it drops.
 	Events func(Event)
@@ -53,8 +52,8 @@ type System struct {
 	actors   *actor.ActorSystem
 	dispatch actor.Dispatcher
 	runners  runners
-	clock    clock.Clock
-	faults   *fault.Registry
+	clock    Clock
+	faults   Faults
 	events   func(Event)
 	origin   func(path string) string
 	log      *slog.Logger
@@ -89,6 +88,9 @@ func NewSystem(o Options) *System {
 	}
 	if o.Throughput <= 0 {
 		o.Throughput = DefaultThroughput
+	}
+	if s.faults == nil {
+		s.faults = noFaults{}
 	}
 	s.faults.Attribute(s.originOf)
 	s.watch.start(s, o.Contention)

@@ -286,6 +286,7 @@ func TestSoak(t *testing.T) {
 			case 1:
 				return errTest
 			case 2:
+				c.AnswerLater()
 				p.Go("x", func(ctx context.Context) error { c.Reply(1); return nil })
 			case 3:
 				p.After(time.Microsecond, 1)

@@ -3,8 +3,6 @@ package otp
 import (
 	"sync/atomic"
 	"time"
-
-	"mcpd/internal/clock"
 )
 
 // Timer is a message that Process.After has scheduled. The zero Timer has none.
@@ -41,7 +39,7 @@ func (p *Process) After(d time.Duration, msg any) Timer {
 type timer struct {
 	p     *Process
 	msg   any
-	clock clock.Timer
+	clock ClockTimer
 	done  atomic.Bool // stopped or received
 	place[*timer]
 }

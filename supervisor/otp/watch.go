@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"mcpd/internal/clock"
 )
 
 // Tick is how often the watch looks at suspects, and how exactly it knows since when they are busy.
@@ -37,8 +35,8 @@ type watch struct {
 	stirred atomic.Bool   // a process was woken since the last look at all rows
 	sys     *System
 
-	mu     sync.Mutex  // guards the fields below
-	timer  clock.Timer // nil while the watch is off
+	mu     sync.Mutex // guards the fields below
+	timer  ClockTimer // nil while the watch is off
 	closed bool
 
 	sweeping sync.Mutex // held by sweep, the only user of the fields below

@@ -1,12 +1,10 @@
 package otp
 
-import "mcpd/internal/clock"
-
 // worker is one incarnation of a worker.
 type worker struct {
 	Process
-	concluding bool        // Terminate has been called
-	deadline   clock.Timer // for its goroutines
+	concluding bool       // Terminate has been called
+	deadline   ClockTimer // for its goroutines
 }
 
 func (w *worker) receive(msg any) error {

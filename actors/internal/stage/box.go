@@ -74,6 +74,9 @@ type box struct {
 }
 
 func (x *box) Receive(_ *otp.Process, msg any) error {
+	if call, ok := msg.(interface{ AnswerLater() }); ok {
+		call.AnswerLater()
+	}
 	x.b.Add(msg)
 	if x.b.On != nil {
 		x.b.On(msg)
