@@ -344,7 +344,8 @@ func (c *Connection) unlisten(l *listen) {
 }
 
 // left handles the end of a subscription that was ended from here. It opens the subscription to
-// lists again, and one to a resource that a session wants meanwhile or still counts as subscribed to.
+// lists again, and one to a resource that a session wants meanwhile, or still counts as subscribed
+// to.
 func (c *Connection) left(l *listen) {
 	c.forgetListen(l)
 	c.renewLists(l)

@@ -61,7 +61,8 @@ func (c *Call[Req, Resp]) finish(a answer[Resp]) (first bool) {
 }
 
 // AnswerLater says that the receiver, or a goroutine or process that has the call from it, answers
-// after this Receive. The receiver calls it before Receive returns, and before it passes the call on.
+// after this Receive. The receiver calls it before Receive returns, and before it passes the call
+// on.
 func (c *Call[Req, Resp]) AnswerLater() { c.later.Store(true) }
 
 func (c *Call[Req, Resp]) answered() bool { return c.done.Load() }
@@ -71,8 +72,8 @@ func (c *Call[Req, Resp]) deferred() bool { return c.later.Load() }
 func (c *Call[Req, Resp]) owedAt(d *debts) bool { return c.owed.CompareAndSwap(nil, d) }
 
 // Do sends req to an actor and waits for its answer, at most until ctx ends; then it returns the
-// cause of ctx. With a ctx that has no deadline it waits for DefaultCallTimeout, and then fails with
-// ErrTimeout. It fails at once with ErrNoProc or ErrOverloaded when req is not accepted, with
+// cause of ctx. With a ctx that has no deadline it waits for DefaultCallTimeout, and then fails
+// with ErrTimeout. It fails at once with ErrNoProc or ErrOverloaded when req is not accepted, with
 // ErrUnhandled when the actor does not know it, and with the *CrashReport when the actor crashes on
 // it. It is for goroutines that may block; use CallAsync inside an actor.
 func Do[Req, Resp any](ctx context.Context, to Ref, req Req) (Resp, error) {

@@ -185,8 +185,8 @@ func (s *step) followed(uri string, wanted bool, err error) {
 	}
 }
 
-// again asks once more for a resource that the server has refused to announce. Its sessions count as
-// subscribed, since an earlier server had agreed, and no message tells them that they are not.
+// again asks once more for a resource that the server has refused to announce. Its sessions count
+// as subscribed, since an earlier server had agreed, and no message tells them that they are not.
 func (s *step) again(uri string) {
 	switch {
 	case !s.Agreed(uri) || s.Asking(uri):
