@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -60,7 +61,7 @@ func parseMeta(meta jsontext.Value) (m Meta, err error) {
 			m.Info, err = ParseImplementation(v)
 		case member.Is(MetaLogLevel):
 			if m.LogLevel, _ = splice.Unquote(v); !ValidLogLevel(m.LogLevel) {
-				err = InvalidParams("_meta." + MetaLogLevel + " is not a log level")
+				err = InvalidLogLevel("_meta."+MetaLogLevel, m.LogLevel)
 			}
 		}
 		if err != nil {
@@ -195,6 +196,12 @@ var logLevels = [...]string{
 
 // ValidLogLevel reports whether level is one of the eight levels of RFC 5424.
 func ValidLogLevel(level string) bool { return severity(level) >= 0 }
+
+// InvalidLogLevel returns the error of a request whose member is no log level.
+func InvalidLogLevel(member, level string) *Error {
+	return InvalidParams(member + ": " + shown(level) + " is not a log level: want one of " +
+		strings.Join(logLevels[:], ", "))
+}
 
 // AtLeast reports whether a message of that level passes the minimum level min. It is false if
 // either level is unknown.

@@ -61,7 +61,7 @@ func setLevel(c *core, r request) (any, error) {
 		return nil, err
 	}
 	if !protocol.ValidLogLevel(level) {
-		return nil, protocol.InvalidParams(fmt.Sprintf("params.level: %q is not a log level", level))
+		return nil, protocol.InvalidLogLevel("params.level", level)
 	}
 	c.session.level = level
 	return object{}, nil

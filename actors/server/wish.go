@@ -109,7 +109,7 @@ func (s *Session) goOn(w *wishing, refused error) {
 func (s *Session) setLevel(d *session.Deliver) {
 	level, _ := splice.GetString(d.Message.Params, "level")
 	if !protocol.ValidLogLevel(level) {
-		s.refuse(d, protocol.InvalidParams("params.level is not one of the eight log levels"))
+		s.refuse(d, protocol.InvalidLogLevel("params.level", level))
 		return
 	}
 	s.store(func(r *session.Record) { r.Level = level })
