@@ -5,10 +5,6 @@ import (
 	"sync/atomic"
 )
 
-// DefaultCallTimeout is how long Do waits for an answer when its context has no deadline. It is
-// longer than DefaultHard, so that the caller of a stuck actor is told that it is stuck.
-const DefaultCallTimeout = 2 * DefaultHard
-
 // Call is a message that asks for an answer. The receiver gets a *Call[Req, Resp] and answers with
 // Reply or Fail. Only the first answer counts. A receiver that answers after its Receive has
 // returned says so with AnswerLater; otherwise the call fails with ErrUnhandled.
@@ -21,6 +17,8 @@ type Call[Req, Resp any] struct {
 	owed   atomic.Pointer[debts]
 	result chan answer[Resp]  // set by Do
 	async  func(answer[Resp]) // set by CallAsync
+
+	timed timed // guarded by the timeouts of the system
 }
 
 type answer[Resp any] struct {
@@ -41,8 +39,8 @@ func (c *Call[Req, Resp]) Fail(reason error) { c.finish(answer[Resp]{err: reason
 // Class returns the class of the request.
 func (c *Call[Req, Resp]) Class() Class { return classOf(&c.Req) }
 
-// Context returns a context that ends when nobody waits for the answer any more. Run the receiver's
-// own I/O for this call under it.
+// Context returns the context of the caller, which ends when the caller gives up. Run the
+// receiver's own I/O for this call under it.
 func (c *Call[Req, Resp]) Context() context.Context { return c.ctx }
 
 func (c *Call[Req, Resp]) finish(a answer[Resp]) (first bool) {
@@ -78,21 +76,22 @@ func (c *Call[Req, Resp]) owedAt(d *debts) bool { return c.owed.CompareAndSwap(n
 // it. It is for goroutines that may block; use CallAsync inside an actor.
 func Do[Req, Resp any](ctx context.Context, to Ref, req Req) (Resp, error) {
 	if _, bounded := ctx.Deadline(); bounded || to.row == nil {
-		return do[Req, Resp](ctx, to, req)
+		return do[Req, Resp](ctx, to, req, nil)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	late := to.row.sys.clock.AfterFunc(DefaultCallTimeout, func() { cancel(ErrTimeout) })
-	defer late.Stop()
-	return do[Req, Resp](ctx, to, req)
+	return do[Req, Resp](ctx, to, req, &to.row.sys.timeouts)
 }
 
-// do is Do with the bound of ctx alone.
-func do[Req, Resp any](ctx context.Context, to Ref, req Req) (Resp, error) {
+// do is Do with a time-out from t; with the bound of ctx alone, if t is nil.
+func do[Req, Resp any](ctx context.Context, to Ref, req Req, t *timeouts) (Resp, error) {
 	c := &Call[Req, Resp]{Req: req, ctx: ctx, result: make(chan answer[Resp], 1)}
 	if err := to.Send(c); err != nil {
 		var zero Resp
 		return zero, err
+	}
+	if t != nil {
+		c.timed.call = c
+		t.begin(&c.timed)
+		defer t.end(&c.timed)
 	}
 	if s := to.row.sys.scheduler; s != nil {
 		s.Wait(func() bool { return len(c.result) > 0 || ctx.Err() != nil })

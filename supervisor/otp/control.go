@@ -121,7 +121,7 @@ func ask[Resp, Req any](ctx context.Context, sup Ref, req Req) (Resp, error) {
 		var zero Resp
 		return zero, err
 	}
-	return do[Req, Resp](ctx, sup, req) // StartTimeout and Shutdown bound it
+	return do[Req, Resp](ctx, sup, req, nil) // StartTimeout and Shutdown bound it
 }
 
 func askAsync[Resp, Req any](p *Process, sup Ref, req Req, wrap func(Resp, error) any) {

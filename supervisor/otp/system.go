@@ -52,6 +52,7 @@ type System struct {
 	actors   *actor.ActorSystem
 	dispatch actor.Dispatcher
 	runners  runners
+	timeouts timeouts
 	clock    Clock
 	faults   Faults
 	events   func(Event)
@@ -92,6 +93,7 @@ func NewSystem(o Options) *System {
 	if s.faults == nil {
 		s.faults = noFaults{}
 	}
+	s.timeouts.clock = s.clock
 	s.faults.Attribute(s.originOf)
 	s.watch.start(s, o.Contention)
 	s.runners.throughput = o.Throughput

@@ -1,0 +1,102 @@
+package otp
+
+import (
+	"sync"
+	"time"
+)
+
+// DefaultCallTimeout is how long Do waits for an answer when its context has no deadline, up to
+// timeoutTick longer. It is longer than DefaultHard, so that the caller of a stuck actor is told
+// that it is stuck.
+const DefaultCallTimeout = 2 * DefaultHard
+
+// timeoutTick is how exactly calls time out. Calls are far more frequent: a timer for each would
+// double the time that a call takes.
+const timeoutTick = time.Second
+
+// timeouts fails calls that wait longer than DefaultCallTimeout. While there are any, it looks at
+// them every timeoutTick.
+type timeouts struct {
+	clock Clock
+
+	mu      sync.Mutex // guards the fields below
+	oldest  *timed
+	newest  *timed
+	tick    uint32
+	ticking bool
+}
+
+// timed is a call with a time-out. It is in a list of its own kind and not in a chain, because all
+// that Do does counts in the time of a call.
+type timed struct {
+	call       Failer
+	since      uint32 // the tick in which it began
+	waits      bool   // it is in the list
+	prev, next *timed
+}
+
+func (t *timeouts) begin(c *timed) {
+	t.mu.Lock()
+	c.since, c.waits, c.prev = t.tick, true, t.newest
+	if t.newest == nil {
+		t.oldest = c
+	} else {
+		t.newest.next = c
+	}
+	t.newest = c
+	start := !t.ticking
+	t.ticking = true
+	t.mu.Unlock()
+	if start {
+		t.clock.AfterFunc(timeoutTick, t.look)
+	}
+}
+
+func (t *timeouts) end(c *timed) {
+	t.mu.Lock()
+	t.remove(c)
+	t.mu.Unlock()
+}
+
+func (t *timeouts) remove(c *timed) {
+	if !c.waits {
+		return
+	}
+	if c.waits = false; c.prev == nil {
+		t.oldest = c.next
+	} else {
+		c.prev.next = c.next
+	}
+	if c.next == nil {
+		t.newest = c.prev
+	} else {
+		c.next.prev = c.prev
+	}
+	c.prev, c.next = nil, nil
+}
+
+func (t *timeouts) look() {
+	over, again := t.over()
+	for _, c := range over {
+		c.Fail(ErrTimeout)
+	}
+	if again {
+		t.clock.AfterFunc(timeoutTick, t.look)
+	}
+}
+
+// over takes out the calls whose time is over, and reports whether others wait.
+func (t *timeouts) over() (over []Failer, others bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tick++
+	for c := t.oldest; c != nil; c = t.oldest {
+		if t.tick-c.since <= uint32(DefaultCallTimeout/timeoutTick) {
+			break
+		}
+		over = append(over, c.call)
+		t.remove(c)
+	}
+	t.ticking = t.oldest != nil
+	return over, t.ticking
+}
