@@ -15,6 +15,7 @@ import (
 	"mcpd/protocol/splice"
 	"mcpd/protocol/subscription"
 	"mcpd/supervisor/otp"
+	"mcpd/transport/streamable"
 )
 
 // MaxListens bounds the subscriptions of one connection to a modern server: one for its lists, and
@@ -197,9 +198,8 @@ func (c *Connection) listenEnded(l *listen, err error) {
 // since no message would tell them that they are not. So is the subscription to lists, unless the
 // server has refused it.
 func (c *Connection) unopened(l *listen, err error) {
-	var refused *jsonrpc.Error
 	again := l.uri == ""
-	if err == nil || errors.As(err, &refused) {
+	if err == nil || refusesToListen(err) {
 		c.notGranted(l, subscription.Filter{})
 		again = false
 	}
@@ -210,6 +210,16 @@ func (c *Connection) unopened(l *listen, err error) {
 	if again || c.interest.Agreed(l.uri) {
 		c.listenLater(l)
 	}
+}
+
+// refusesToListen reports whether the server has refused a subscription, or does not know the
+// method.
+func refusesToListen(err error) bool {
+	if _, answered := errors.AsType[*jsonrpc.Error](err); answered {
+		return true
+	}
+	status, ok := errors.AsType[*streamable.StatusError](err)
+	return ok && status.Foreign()
 }
 
 // listenLater opens a subscription again after its pause.

@@ -107,6 +107,20 @@ func TestServerThatWasAwayIsListenedTo(t *testing.T) {
 	})
 }
 
+// A server whose HTTP status says that it does not know the method is not asked again.
+func TestServerThatDoesNotKnowListenIsAskedOnce(t *testing.T) {
+	run(t, modern(elicits), func(r *rig) {
+		p := r.remote()
+		lists := announced(p)
+		p.Send(failure(lists, &streamable.StatusError{Status: http.StatusMethodNotAllowed}))
+		r.Rest()
+		if r.report().Facts.Capabilities.Has("tools.listChanged") {
+			t.Error("changes of tools are still offered")
+		}
+		p.ExpectNothing(2 * client.LastListen)
+	})
+}
+
 // A subscription that the server does not confirm in time is opened again, if it was in force.
 func TestSubscriptionThatIsNotConfirmedIsOpenedAgain(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
