@@ -86,13 +86,16 @@ func (c *Connection) write(x *request.Exchange) {
 		return
 	}
 	id, err := c.fresh()
+	var params jsontext.Value
 	if err != nil {
-		complete(x, nil, c.lostError(x, x.Executed(), err))
-		return
+		err = c.lostError(x, x.Executed(), err)
+	} else {
+		params, err = c.said(x, id)
 	}
-	params, err := c.said(x, id)
 	if err != nil {
-		complete(x, nil, err)
+		if complete(x, nil, err); done != nil {
+			done(err)
+		}
 		return
 	}
 	c.noteAsked(x)
@@ -168,8 +171,8 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	answer.Result, answer.Err = c.heard(f.x, m)
 	f.x.Answered(max(len(answer.Result), m.Error.Size()))
 	switch {
-	case f.done != nil && !c.respond(f.x, answer): // its client was told that the call failed
-		f.settle(errLate)
+	case f.done != nil && !c.respond(f.x, answer) && answer.Err == nil:
+		f.settle(errLate) // its client was told that the call failed
 	case f.done != nil:
 		f.settle(answer.Err)
 	default:

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -196,36 +197,37 @@ func (c *Connection) listenEnded(l *listen, err error) {
 // unopened handles a subscription that could not be opened; without err the server has ended it
 // before it granted anything. If sessions count as subscribed, it is opened again after its pause,
 // since no message would tell them that they are not. So is the subscription to lists, unless the
-// server has refused it.
+// server has refused it. A server that does not know the method is not asked again.
 func (c *Connection) unopened(l *listen, err error) {
-	again := l.uri == ""
-	if err == nil || refusesToListen(err) {
+	_, refused := errors.AsType[*jsonrpc.Error](err)
+	unknown := unknownListen(err)
+	if err == nil || refused || unknown {
 		c.notGranted(l, subscription.Filter{})
-		again = false
 	}
+	lists := l.uri == "" && err != nil && !refused
 	if err == nil {
 		err = protocol.NotAnnounced(l.uri)
 	}
 	c.settleListen(l, err)
-	if again || c.interest.Agreed(l.uri) {
+	if !unknown && (lists || c.interest.Agreed(l.uri)) {
 		c.listenLater(l)
 	}
 }
 
-// refusesToListen reports whether the server has refused a subscription, or does not know the
-// method.
-func refusesToListen(err error) bool {
-	if _, answered := errors.AsType[*jsonrpc.Error](err); answered {
-		return true
+// unknownListen reports whether the server does not know the method of subscriptions.
+func unknownListen(err error) bool {
+	if refused, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return refused.Code == jsonrpc.CodeMethodNotFound
 	}
 	status, ok := errors.AsType[*streamable.StatusError](err)
-	return ok && status.Foreign()
+	return ok && (status.Nowhere() || status.Status == http.StatusNotImplemented)
 }
 
 // listenLater opens a subscription again after its pause.
 func (c *Connection) listenLater(l *listen) {
 	wait := l.pace.next(c.p.Now())
 	l.pace.did(c.p.Now().Add(wait))
+	c.paused[l.uri] = l
 	c.p.After(wait, relisten{l, c.attempt})
 }
 
@@ -246,11 +248,16 @@ func (c *Connection) lateAck(l *listen) {
 // subscribed to the same thing meanwhile. While the server is away, it waits for the server.
 func (c *Connection) listenAgain(m relisten) {
 	l := m.l
+	if m.attempt != c.attempt || c.paused[l.uri] != l { // another has taken its place
+		return
+	}
 	switch {
-	case m.attempt != c.attempt, l.uri != "" && !c.interest.Agreed(l.uri), c.listensTo(l.uri):
+	case l.uri != "" && !c.interest.Agreed(l.uri), c.listensTo(l.uri):
+		delete(c.paused, l.uri)
 	case c.state != Ready:
 		c.relistens = append(c.relistens, m)
 	default:
+		delete(c.paused, l.uri)
 		l.missed = true
 		c.openListen(l)
 	}

@@ -34,6 +34,7 @@ type server struct {
 	unanswered  *atomic.Int64      // requests to which its reader has seen no answer
 	drives      map[uint64]*drive
 	listens     map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
+	paused      map[string]*listen     // those that are opened again after a pause, by uri
 	relistens   []relisten             // those whose pause ended while the server was away
 	early       early.Early
 	questions   questions.Table[answerer] // questions that clients have not answered
@@ -57,6 +58,7 @@ func (c *Connection) reset() {
 	c.server = server{
 		calls: newFlights(), asked: map[jsonrpc.ID]ask{}, unanswered: new(atomic.Int64),
 		drives: map[uint64]*drive{}, listens: map[jsonrpc.ID]*listen{},
+		paused: map[string]*listen{},
 	}
 	c.way = newShortcut(c)
 	c.countEarly()

@@ -104,7 +104,7 @@ func (c *Connection) askAside(a interest.Ask) {
 }
 
 // interestDue says that time is up. It is reserved (`Owed`): there is one for each Pause and each
-// Hold, and one for each resource that is asked for again.
+// Hold, and one for each resource that is asked for later.
 type interestDue struct {
 	op      interest.Op
 	uri     string

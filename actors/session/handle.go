@@ -317,7 +317,7 @@ func refuse(err error) error {
 	switch {
 	case errors.Is(err, otp.ErrOverloaded):
 		return protocol.Overloaded("session", time.Second)
-	case errors.Is(err, otp.ErrTimeout):
+	case errors.Is(err, context.DeadlineExceeded):
 		return protocol.Unready("the session", time.Second)
 	case errors.Is(err, otp.ErrNoProc):
 		return streamable.ErrNoSession

@@ -39,8 +39,8 @@ func (c *Call[Req, Resp]) Fail(reason error) { c.finish(answer[Resp]{err: reason
 // Class returns the class of the request.
 func (c *Call[Req, Resp]) Class() Class { return classOf(&c.Req) }
 
-// Context returns the context of the caller, which ends when the caller gives up. Run the
-// receiver's own I/O for this call under it.
+// Context returns the context that the caller gave to Do. Run the receiver's own I/O for this call
+// under it. It does not end with DefaultCallTimeout: Reply says whether the caller still waits.
 func (c *Call[Req, Resp]) Context() context.Context { return c.ctx }
 
 func (c *Call[Req, Resp]) finish(a answer[Resp]) (first bool) {

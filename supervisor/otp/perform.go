@@ -56,8 +56,8 @@ func (v *supervisor) perform(now time.Time, a action) {
 		if left, ok := r.release(v, now); ok {
 			defer v.guard.sys.mourn(left)
 			v.guard.row.remove(r)
+			r.forgetStart()
 			r.disinherit(ErrShutdown)
-			r.ended()
 		}
 	case doReply:
 		v.answer(a)

@@ -155,9 +155,9 @@ func (s *state) settleIdle(k *kid, remove bool) {
 	}
 }
 
-// behind returns the list without its first entry. The memory of the list keeps nothing of that
+// dropFirst returns the list without its first entry. The memory of the list keeps nothing of that
 // entry, which may be all that still refers to a removed child.
-func behind[T any](list []T) []T {
+func dropFirst[T any](list []T) []T {
 	var none T
 	list[0] = none
 	return list[1:]
@@ -166,14 +166,14 @@ func behind[T any](list []T) []T {
 // stepped continues with the plan if the plan waits for k.
 func (s *state) stepped(now time.Time, k *kid) {
 	if len(s.plan) > 0 && s.plan[0].kid == k {
-		s.plan = behind(s.plan)
+		s.plan = dropFirst(s.plan)
 		s.advance(now)
 	}
 }
 
 // advance follows the plan up to the next step that takes time.
 func (s *state) advance(now time.Time) {
-	for ; len(s.plan) > 0; s.plan = behind(s.plan) {
+	for ; len(s.plan) > 0; s.plan = dropFirst(s.plan) {
 		k := s.plan[0].kid
 		if k.deleted {
 			continue
@@ -233,7 +233,7 @@ func (s *state) settle(now time.Time) {
 	}
 	for len(s.waiting) > 0 && len(s.plan) == 0 && s.mode == serving {
 		k := s.waiting[0]
-		s.waiting = behind(s.waiting)
+		s.waiting = dropFirst(s.waiting)
 		if k.stage == dead && !k.again {
 			s.verdict(now, k)
 		}

@@ -269,9 +269,10 @@ func (r *row) disinherit(reason error) {
 	})
 }
 
-// ended drops what started this row and the rows below it, once they are removed. Refs outlive them
-// in timers and in the tables of other actors, and would keep all that a start closes over.
-func (r *row) ended() {
+// forgetStart drops the starts and the status of this row and the rows below it, once they are
+// removed. Refs outlive them in timers and in the tables of other actors, and would keep all that a
+// start closes over.
+func (r *row) forgetStart() {
 	for _, r := range append(r.all(), r) {
 		c := *r.child()
 		c.Start = c.Start.ended()

@@ -68,7 +68,7 @@ func (v *supervisor) begin() {
 		if r.remove(c); v.static[c.id] {
 			kept[c.id] = c
 		} else {
-			c.ended()
+			c.forgetStart()
 		}
 	}
 	for _, c := range spec.Children {
@@ -110,7 +110,7 @@ func (v *supervisor) step(in any) {
 func (v *supervisor) carryOut(now time.Time) {
 	for len(v.undone) > 0 {
 		a := v.undone[0]
-		v.undone = behind(v.undone)
+		v.undone = dropFirst(v.undone)
 		v.perform(now, a)
 	}
 }
@@ -299,10 +299,10 @@ func (v *supervisor) exit(now time.Time, reason error) {
 			return
 		}
 		defer v.guard.sys.mourn(left)
-		c.disinherit(reason)
 		if !v.static[c.id] {
 			r.remove(c)
-			c.ended()
+			c.forgetStart()
 		}
+		c.disinherit(reason)
 	})
 }

@@ -1,6 +1,11 @@
 package interest
 
-import "mcpd/protocol/subscription"
+import (
+	"errors"
+
+	"mcpd/protocol/jsonrpc"
+	"mcpd/protocol/subscription"
+)
 
 // The methods of the requests.
 const (
@@ -103,19 +108,35 @@ func (s *step) answered(in Event) {
 	}
 }
 
-// called handles the server's answer to a subscription that was a call. If it was refused, others
-// that want the resource may still get it: the call may have failed for reasons of its own.
+// called handles the server's answer to a subscription that was a call. If it was refused, the
+// server is asked once more for others that want the resource: the call may have failed for reasons
+// of its own.
 func (s *step) called(uri string, in Event) {
 	agreed := in.Err == nil || in.Late
-	in.Late = false // followed lets go of what nobody wants by now
+	in.Late = false // so that followed alone unsubscribes from what nobody wants by now
 	waiting := s.asking[uri]
 	delete(s.asking, uri)
 	s.subscribed(uri, in)
-	if agreed {
+	switch {
+	case agreed:
 		s.asking[uri] = waiting
 		s.followed(uri, true, nil)
-	} else if len(s.uris[uri]) > 0 && s.follow(uri, true, false) {
+	case len(s.uris[uri]) > 0 && s.follow(uri, true, false):
 		s.asking[uri] = waiting
+	default:
+		s.answer(uri, waiting, in.Err)
+	}
+}
+
+// answer tells those who have waited for the server's answer about a resource.
+func (s *step) answer(uri string, waiting []waiter, err error) {
+	for _, w := range waiting {
+		if w.call != nil {
+			s.subscribed(uri, Event{Call: w.call, Err: err})
+			s.do(Effect{Do: Answer, Call: w.call, Err: err})
+		} else if err == nil {
+			s.do(Effect{Do: Missed, URI: uri, Session: w.session})
+		}
 	}
 }
 
@@ -169,31 +190,36 @@ func (s *step) followed(uri string, wanted bool, err error) {
 		s.asking[uri] = waiting
 		return
 	}
-	for _, w := range waiting {
-		if w.call != nil {
-			s.subscribed(uri, Event{Call: w.call, Err: err})
-			s.do(Effect{Do: Answer, Call: w.call, Err: err})
-		} else if err == nil {
-			s.do(Effect{Do: Missed, URI: uri, Session: w.session})
-		}
-	}
+	s.answer(uri, waiting, err)
 	switch {
 	case !wants && wanted:
 		s.follow(uri, false, false)
 	case wanted && err != nil && s.Agreed(uri):
-		s.do(Effect{Do: Later, URI: uri})
+		s.askLater(uri, err)
 	}
+}
+
+// askLater lets the server be asked once more for a resource, after a pause, unless it knows no
+// subscriptions.
+func (s *step) askLater(uri string, err error) {
+	refused, _ := errors.AsType[*jsonrpc.Error](err)
+	if s.later[uri] || refused != nil && refused.Code == jsonrpc.CodeMethodNotFound {
+		return
+	}
+	s.later[uri] = true
+	s.do(Effect{Do: Later, URI: uri})
 }
 
 // again asks once more for a resource that the server has refused to announce. Its sessions count
 // as subscribed, since an earlier server had agreed, and no message tells them that they are not.
 func (s *step) again(uri string) {
+	delete(s.later, uri)
 	switch {
 	case !s.Agreed(uri) || s.Asking(uri):
 	case s.to.Ready:
 		s.follow(uri, true, true)
 	default:
-		s.do(Effect{Do: Later, URI: uri})
+		s.askLater(uri, nil)
 	}
 }
 

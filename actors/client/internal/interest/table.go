@@ -31,12 +31,13 @@ type server struct {
 	// asking has an entry for each resource that the server is being asked about, with those who wait
 	// for the answer.
 	asking   map[string][]waiter
-	leveling bool      // it is being asked for a level
-	refused  error     // its refusal of the last level
-	queue    []Ask     // not sent yet
-	crowded  bool      // the server had no room for the first, until Answered or Retry
-	out      int       // how many requests the server has not answered
-	until    time.Time // calls wait until then; zero when they do not
+	later    map[string]bool // resources that the server is asked for again after a pause
+	leveling bool            // it is being asked for a level
+	refused  error           // its refusal of the last level
+	queue    []Ask           // not sent yet
+	crowded  bool            // the server had no room for the first, until Answered or Retry
+	out      int             // how many requests the server has not answered
+	until    time.Time       // calls wait until then; zero when they do not
 }
 
 type wish struct {
@@ -71,7 +72,9 @@ func New(kept *quota.Reservation, uris map[string]map[string]bool, levels map[st
 
 // Reset forgets the server: the next one was asked nothing.
 func (t *Table) Reset() {
-	t.server = server{before: map[string]bool{}, asking: map[string][]waiter{}}
+	t.server = server{
+		before: map[string]bool{}, asking: map[string][]waiter{}, later: map[string]bool{},
+	}
 	for uri := range t.uris {
 		t.before[uri] = t.Agreed(uri)
 	}
