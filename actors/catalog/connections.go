@@ -115,9 +115,9 @@ func (c *Catalog) attach(conn *conn, session *client.AttachRequest) {
 }
 
 // arrived handles the connection's answer to use. A connection that crashed on the message is told
-// again. The next incarnation of the catalogue also tells it again if this one misses the answer. A
-// connection that does not know the session would never be told that it ends. Restart budgets bound
-// the repetitions.
+// again: it would never be told that a session ends which it has not heard of. The next incarnation
+// of the catalogue also tells it again if this one misses the answer. Restart budgets bound the
+// repetitions. A connection that takes no such message is not told again.
 func (c *Catalog) arrived(m arrived) {
 	if m.err != nil && m.conn.ref.Alive() && !errors.Is(m.err, otp.ErrUnhandled) {
 		c.attach(m.conn, m.session)

@@ -43,7 +43,7 @@ type listen struct {
 	uri     string
 	filter  subscription.Filter // the filter that is asked for
 	acked   bool
-	missed  bool          // it was in force before, and clients were not told what changed since
+	missed  bool          // clients were not told what changed since it was wanted or in force
 	leaving bool          // ended from here, and the server may not be done with it
 	then    []func(error) // called once with nil, or why the server did not agree
 	timer   otp.Timer
@@ -73,8 +73,8 @@ func newListen(uri string, f subscription.Filter) *listen {
 
 // listenTo subscribes to a resource. If an earlier subscription to it is being opened or ended, the
 // new one waits for that. Then is called with nil, or with the reason why the server did not agree.
-// Without a call, sessions already count as subscribed: then the subscription is opened again until
-// it is in force.
+// If sessions count as subscribed all the same, the subscription is opened again until it is in
+// force.
 func (c *Connection) listenTo(uri string, then func(error)) {
 	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == uri && !l.acked {

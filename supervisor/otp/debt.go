@@ -25,8 +25,8 @@ type debt interface {
 	owedAt(d *debts) bool // registers d, false when the call is registered elsewhere
 }
 
-// owe records a handled message, if it is a call whose answer is due. A call that its receiver does
-// not know fails at once.
+// owe records a handled message, if it is a call that is answered later. A call that was neither
+// answered nor announced to be answered later fails at once.
 func (g *guard) owe(msg any) {
 	c, ok := msg.(debt)
 	if !ok || c.answered() {

@@ -59,8 +59,8 @@
 //     their number is bounded by the messages that were accepted before.
 //   - Do calls an actor from a plain goroutine, CallAsync from inside a worker. Both fail at once
 //     when the worker crashes on the call, stops before it, does not know it, or does not run. A
-//     worker that answers after its Receive says so with Call.AnswerLater. Do waits for 10 seconds,
-//     if its context has no deadline.
+//     worker that answers after its Receive says so with Call.AnswerLater. Do waits for 10 to 11
+//     seconds, if its context has no deadline.
 //   - Process.Go runs blocking code in a goroutine that the incarnation owns and waits for. A panic
 //     in that goroutine is a crash of the worker.
 //   - Process.After, Post, PostWait, Monitor and CallAsync reach only the incarnation that called

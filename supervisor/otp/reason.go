@@ -45,8 +45,9 @@ var (
 	// ErrOverloaded says that the mailbox is full. The message was not accepted; the sender may try
 	// again later.
 	ErrOverloaded = errors.New("mailbox full")
-	// ErrUnhandled says that the receiver takes no such message: it returned from Receive without
-	// answering the call and without Call.AnswerLater, or it is a supervisor or a service.
+	// ErrUnhandled says that the receiver takes no such message, or has forgotten to answer: it
+	// returned from Receive without an answer to the call and without Call.AnswerLater. Supervisors
+	// and services take no messages of others.
 	ErrUnhandled = errors.New("takes no such message")
 	// ErrTimeout says that no answer came within DefaultCallTimeout.
 	ErrTimeout = fmt.Errorf("no answer to the call: %w", context.DeadlineExceeded)

@@ -98,8 +98,8 @@ func (s Start) Spec() (spec Spec, ok bool) {
 	return s.static(), true
 }
 
-// ended returns the start of a row that is removed: of the same type, and it starts nothing. A late
-// incarnation that the supervisor has given up may still come to it.
+// ended returns the start of a row that is removed: of the same type, and it starts nothing. An
+// incarnation that its supervisor no longer waits for may still use it.
 func (s Start) ended() Start {
 	if s.Type() == SupervisorType {
 		return Start{supervisor: func(any) Spec { return Spec{} }}

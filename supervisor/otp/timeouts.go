@@ -10,8 +10,8 @@ import (
 // that it is stuck.
 const DefaultCallTimeout = 2 * DefaultHard
 
-// timeoutTick is how exactly calls time out. Calls are far more frequent: a timer for each would
-// double the time that a call takes.
+// timeoutTick is how exactly calls time out. A timer for each call would be exact, and would double
+// the time that a call takes.
 const timeoutTick = time.Second
 
 // timeouts fails calls that wait longer than DefaultCallTimeout. While there are any, it looks at
@@ -26,8 +26,7 @@ type timeouts struct {
 	ticking bool
 }
 
-// timed is a call with a time-out. It is in a list of its own kind and not in a chain, because all
-// that Do does counts in the time of a call.
+// timed is a call with a time-out. It has its own list, since a chain costs more for each call.
 type timed struct {
 	call       Failer
 	since      uint32 // the tick in which it began

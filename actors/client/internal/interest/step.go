@@ -18,8 +18,8 @@ const (
 	// requests out of order, so that the log lines and the updates of a call right behind them would
 	// be lost.
 	HoldTime = 2 * time.Second
-	// AgainAfter is how long a server that has refused to announce a resource is not asked again, if
-	// sessions count as subscribed to it.
+	// AgainAfter is the pause before a server that has refused to announce a resource is asked once
+	// more. It is asked only about resources that sessions count as subscribed to.
 	AgainAfter = 10 * time.Second
 )
 
