@@ -29,7 +29,12 @@ func (r *rig) announcing() (p *mcptest.Peer, lists jsonrpc.Message) {
 // first.
 func announced(p *mcptest.Peer) jsonrpc.Message {
 	p.Reply(p.Expect("server/discover"), strings.Replace(discovered, `{"tools":{}}`, announces, 1))
-	for range 3 {
+	return nextListen(p)
+}
+
+// nextListen answers requests for lists, and returns the next other message.
+func nextListen(p *mcptest.Peer) jsonrpc.Message {
+	for {
 		m := p.Next()
 		switch m.Method {
 		case "tools/list":
@@ -38,9 +43,10 @@ func announced(p *mcptest.Peer) jsonrpc.Message {
 			p.Reply(m, `{"resultType":"complete","resources":[]}`)
 		case "resources/templates/list":
 			p.Reply(m, `{"resultType":"complete","resourceTemplates":[]}`)
+		default:
+			return m
 		}
 	}
-	return p.Expect("subscriptions/listen")
 }
 
 func acknowledge(p *mcptest.Peer, listen jsonrpc.Message, filter string) {

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/internal/mcptest"
-	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/transport/streamable"
@@ -50,22 +48,6 @@ func TestSubscriptionIsOpenedAgainUntilItIsInForce(t *testing.T) {
 					}
 				})
 			})
-		}
-	}
-}
-
-func nextListen(p *mcptest.Peer) jsonrpc.Message {
-	for {
-		m := p.Next()
-		switch m.Method {
-		case "tools/list":
-			p.Reply(m, `{"resultType":"complete","tools":[{"name":"a"}]}`)
-		case "resources/list":
-			p.Reply(m, `{"resultType":"complete","resources":[]}`)
-		case "resources/templates/list":
-			p.Reply(m, `{"resultType":"complete","resourceTemplates":[]}`)
-		default:
-			return m
 		}
 	}
 }

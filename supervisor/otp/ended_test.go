@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 )
@@ -67,6 +68,44 @@ func TestRefOfAnEndedRowKeepsNothing(t *testing.T) {
 				}
 			}
 			runtime.KeepAlive(ref)
+		})
+	}
+}
+
+// A callback that ends the supervisor's goroutine amid the removal of a row does not keep the row.
+func TestRemovalThatIsBrokenOffIsCarriedOut(t *testing.T) {
+	left := 0 // only one of its goroutines runs at a time
+	leaving := scriptOf(script{init: func(p *Process) error {
+		p.SetHeir(walkout{&left})
+		return nil
+	}})
+	for name, remove := range map[string]func(ctx context.Context, r *rig) error{
+		"when it ends": func(ctx context.Context, r *rig) error {
+			return TerminateChild(ctx, r.ref("s"), "a")
+		},
+		"when its supervisor ends": func(ctx context.Context, r *rig) error {
+			return TerminateChild(ctx, r.tree.Ref(), "s")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			left = 0
+			bubble(t, one(Child{ID: "s", Start: Supervisor(Spec{})}), func(t *testing.T, r *rig) {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+				defer cancel()
+				ref, err := StartChild(ctx, r.ref("s"), Child{ID: "a", Restart: Temporary, Start: leaving})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = remove(ctx, r) // the supervisor may end before it answers
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if _, found := r.sys.Whereis("top/s/a"); found || left != 1 {
+					t.Errorf("found %t, %d left, want it removed", found, left)
+				}
+				if got := ref.row.child().Start.worker(nil); got != (gone{}) {
+					t.Errorf("its address keeps the start of %T", got)
+				}
+			})
 		})
 	}
 }

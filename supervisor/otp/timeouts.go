@@ -19,30 +19,23 @@ const timeoutTick = time.Second
 type timeouts struct {
 	clock Clock
 
-	mu      sync.Mutex // guards the fields below
-	oldest  *timed
-	newest  *timed
+	mu      sync.Mutex    // guards the fields below
+	calls   chain[*timed] // oldest first
 	tick    uint32
 	ticking bool
 }
 
-// timed is a call with a time-out. It has its own list, since a chain costs more for each call.
+// timed is a call with a time-out.
 type timed struct {
-	call       Failer
-	since      uint32 // the tick in which it began
-	waits      bool   // it is in the list
-	prev, next *timed
+	call  Failer
+	since uint32 // the tick in which it began
+	place[*timed]
 }
 
 func (t *timeouts) begin(c *timed) {
 	t.mu.Lock()
-	c.since, c.waits, c.prev = t.tick, true, t.newest
-	if t.newest == nil {
-		t.oldest = c
-	} else {
-		t.newest.next = c
-	}
-	t.newest = c
+	c.since = t.tick
+	t.calls.add(c)
 	start := !t.ticking
 	t.ticking = true
 	t.mu.Unlock()
@@ -53,25 +46,8 @@ func (t *timeouts) begin(c *timed) {
 
 func (t *timeouts) end(c *timed) {
 	t.mu.Lock()
-	t.remove(c)
+	t.calls.drop(c)
 	t.mu.Unlock()
-}
-
-func (t *timeouts) remove(c *timed) {
-	if !c.waits {
-		return
-	}
-	if c.waits = false; c.prev == nil {
-		t.oldest = c.next
-	} else {
-		c.prev.next = c.next
-	}
-	if c.next == nil {
-		t.newest = c.prev
-	} else {
-		c.next.prev = c.prev
-	}
-	c.prev, c.next = nil, nil
 }
 
 func (t *timeouts) look() {
@@ -89,13 +65,13 @@ func (t *timeouts) over() (over []Failer, others bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tick++
-	for c := t.oldest; c != nil; c = t.oldest {
+	for c := range t.calls.all() {
 		if t.tick-c.since <= uint32(DefaultCallTimeout/timeoutTick) {
 			break
 		}
 		over = append(over, c.call)
-		t.remove(c)
+		t.calls.drop(c)
 	}
-	t.ticking = t.oldest != nil
+	t.ticking = t.calls.first != nil
 	return over, t.ticking
 }
