@@ -241,3 +241,17 @@ func TestConnectionThatGoesOnGetsBackWhatItLeft(t *testing.T) {
 		}
 	})
 }
+
+// A connection that takes no message about sessions is told of one once.
+func TestConnectionThatTakesNoSessionsIsToldOnce(t *testing.T) {
+	run(t, func(r *rig) {
+		r.ready()
+		r.unaware = true
+		if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
+			t.Fatal(err)
+		}
+		if r.Rest(); len(r.attaches) != 1 {
+			t.Errorf("told %d times, want once", len(r.attaches))
+		}
+	})
+}

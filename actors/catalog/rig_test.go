@@ -44,6 +44,7 @@ type rig struct {
 	configure func(*tenant.Tenant)
 	stored    map[string]jsontext.Value // by an earlier host
 	late      bool                      // connections do not answer sessions that attach
+	unaware   bool                      // connections do not take Attach
 	attaches  []*client.Attach
 	attached  []string      // sessions that a connection has confirmed
 	gate      chan struct{} // connections start when it is closed; nil means at once
@@ -102,7 +103,9 @@ func (x *place) Receive(p *otp.Process, msg any) error {
 	case error:
 		return m
 	case *client.Attach:
-		if x.r.late {
+		if x.r.unaware {
+			x.r.attaches = append(x.r.attaches, m)
+		} else if x.r.late {
 			m.AnswerLater()
 			x.r.attaches = append(x.r.attaches, m)
 		} else {

@@ -99,7 +99,7 @@ func (c *Connection) listenTo(uri string, then func(error)) {
 func (c *Connection) openListen(l *listen) {
 	l.acked = false
 	if l.uri != "" && c.resourceListens() >= MaxListens-1 {
-		c.unopened(l, protocol.Overloaded("subscription table of server "+c.o.Server, 0))
+		c.openFailed(l, protocol.Overloaded("subscription table of server "+c.o.Server, 0))
 		return
 	}
 	id, err := c.ask("subscriptions/listen", l.filter.Params(), 0,
@@ -108,7 +108,7 @@ func (c *Connection) openListen(l *listen) {
 			return nil
 		})
 	if err != nil {
-		c.unopened(l, err)
+		c.openFailed(l, err)
 		return
 	}
 	l.id, c.listens[id] = id, l
@@ -190,15 +190,15 @@ func (c *Connection) listenEnded(l *listen, err error) {
 	if l.acked {
 		c.listenLater(l)
 	} else {
-		c.unopened(l, err)
+		c.openFailed(l, err)
 	}
 }
 
-// unopened handles a subscription that could not be opened; without err the server has ended it
+// openFailed handles a subscription that could not be opened; without err the server has ended it
 // before it granted anything. If sessions count as subscribed, it is opened again after its pause,
 // since no message would tell them that they are not. So is the subscription to lists, unless the
 // server has refused it. A server that does not know the method is not asked again.
-func (c *Connection) unopened(l *listen, err error) {
+func (c *Connection) openFailed(l *listen, err error) {
 	_, refused := errors.AsType[*jsonrpc.Error](err)
 	unknown := unknownListen(err)
 	if err == nil || refused || unknown {
@@ -255,7 +255,7 @@ func (c *Connection) listenAgain(m relisten) {
 	case l.uri != "" && !c.interest.Agreed(l.uri), c.listensTo(l.uri):
 		delete(c.paused, l.uri)
 	case c.state != Ready:
-		c.relistens = append(c.relistens, m)
+		c.waitingListens = append(c.waitingListens, m)
 	default:
 		delete(c.paused, l.uri)
 		l.missed = true
@@ -265,8 +265,8 @@ func (c *Connection) listenAgain(m relisten) {
 
 // listenNow opens the subscriptions that have waited for the server.
 func (c *Connection) listenNow() {
-	waiting := c.relistens
-	c.relistens = nil
+	waiting := c.waitingListens
+	c.waitingListens = nil
 	for _, m := range waiting {
 		c.listenAgain(m)
 	}

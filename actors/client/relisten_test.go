@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"mcpd/actors/client"
+	"mcpd/actors/request"
+	"mcpd/protocol"
 	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/transport/streamable"
@@ -169,5 +171,25 @@ func TestResourcesBeyondTheBoundAreListenedToLater(t *testing.T) {
 			t.Errorf("%s, want one of those that waited", m.Params)
 		}
 		p.ExpectNothing(time.Minute)
+	})
+}
+
+// A refusal that comes when the call is over already is no agreement: the server is asked for the
+// other session that waits.
+func TestRefusalThatComesLateIsNoSubscription(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		p := r.ready(`{"tools":{},"resources":{"subscribe":true}}`)
+		r.attach("one")
+		r.attach("two")
+		one := r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
+		m := nextListen(p)
+		two := r.forward("two", "resources/subscribe", `{"uri":"a:1"}`)
+		one.Settle(request.Outcome{Err: protocol.Timeout(time.Second)})
+		p.Refuse(m, -32000, "no")
+		p.Reply(p.Expect("resources/subscribe"), `{}`)
+		r.Rest()
+		if err := r.outcome(two).Err; err != nil {
+			t.Errorf("two: %v", err)
+		}
 	})
 }

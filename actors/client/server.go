@@ -28,20 +28,20 @@ type server struct {
 	parking   otp.Timer // when to check whether its session can be parked
 	watching  watching  // checks whether its process was stopped
 
-	calls       *flights           // written or queued in the transport, by our id
-	way         *shortcut          // short way for answers that need nothing here
-	asked       map[jsonrpc.ID]ask // requests of the host itself, by our id
-	unanswered  *atomic.Int64      // requests to which its reader has seen no answer
-	drives      map[uint64]*drive
-	listens     map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
-	paused      map[string]*listen     // those that are opened again after a pause, by uri
-	relistens   []relisten             // those whose pause ended while the server was away
-	early       early.Early
-	questions   questions.Table[answerer] // questions that clients have not answered
-	lines       lateLines                 // answers that wait for log lines
-	doubted     []transport.Inbound       // answers held until the identity check is over
-	stale       []jsonrpc.ID              // calls that wait for a new list of tools
-	withdrawals withdrawals
+	calls          *flights           // written or queued in the transport, by our id
+	way            *shortcut          // short way for answers that need nothing here
+	asked          map[jsonrpc.ID]ask // requests of the host itself, by our id
+	unanswered     *atomic.Int64      // requests to which its reader has seen no answer
+	drives         map[uint64]*drive
+	listens        map[jsonrpc.ID]*listen // subscriptions to a modern server, by our id
+	paused         map[string]*listen     // those that are opened again after a pause, by uri
+	waitingListens []relisten             // those whose pause ended while the server was away
+	early          early.Early
+	questions      questions.Table[answerer] // questions that clients have not answered
+	lines          lateLines                 // answers that wait for log lines
+	doubted        []transport.Inbound       // answers held until the identity check is over
+	stale          []jsonrpc.ID              // calls that wait for a new list of tools
+	withdrawals    withdrawals
 }
 
 // reset forgets everything about a server. Messages of it that arrive later are dropped.
