@@ -2,7 +2,6 @@ package client
 
 import (
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -220,7 +219,7 @@ func unknownListen(err error) bool {
 		return refused.Code == jsonrpc.CodeMethodNotFound
 	}
 	status, ok := errors.AsType[*streamable.StatusError](err)
-	return ok && (status.Nowhere() || status.Status == http.StatusNotImplemented)
+	return ok && status.Unsupported()
 }
 
 // listenLater opens a subscription again after its pause.

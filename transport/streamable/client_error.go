@@ -95,6 +95,12 @@ func (e *StatusError) Nowhere() bool {
 	return e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 }
 
+// Unsupported reports whether the status says that the server does not know the kind of request
+// that was sent to it.
+func (e *StatusError) Unsupported() bool {
+	return e.Nowhere() || e.Status == http.StatusNotImplemented
+}
+
 // Gateway reports whether an intermediary between client and server returned the status because it
 // has no answer of the server.
 func (e *StatusError) Gateway() bool {
