@@ -41,12 +41,12 @@ var nobody = map[string]string{
 
 	"process.List": "it asks for what all tenants have",
 
-	"session.ends":    "of several tenants; each session is ended on behalf of its own",
-	"session.endHeld": "of several tenants, as session.ends",
-	"session.Sweep":   "of several tenants; each session is looked at on behalf of its own",
-	"session.sweep":   "of several tenants; each session is looked at on behalf of its own",
-	"session.Reload":  "of several tenants; each session is looked at on behalf of its own",
-	"session.depart":  "of several tenants; each session is looked at on behalf of its own",
+	"session.ends":        "of several tenants; each session is ended on behalf of its own",
+	"session.endHeld":     "of several tenants, as session.ends",
+	"session.Sweep":       "of several tenants; each session is looked at on behalf of its own",
+	"session.sweep":       "of several tenants; each session is looked at on behalf of its own",
+	"session.Reload":      "of several tenants; each session is looked at on behalf of its own",
+	"session.endUnserved": "of several tenants; each session is looked at on behalf of its own",
 
 	"storage.Collect": "it only says that there is something",
 	"storage.write": "of several tenants; what is collected is kept on behalf of its own, and the " +

@@ -51,7 +51,7 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 			continue
 		}
 		o.Say("%s: %s", s.Name, s.Title)
-		this, since := record.Scenario{Name: s.Name, Title: s.Title, What: s.What}, time.Now()
+		this, since := record.Scenario{Name: s.Name, Title: s.Title, What: s.Description}, time.Now()
 		err := s.Measure(ctx, r)
 		this.Seconds = time.Since(since).Seconds()
 		r.Record.Scenarios = append(r.Record.Scenarios, this)
@@ -63,10 +63,10 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 				Scenario: s.Name, Reason: err.Error(), Broken: true,
 			})
 		}
-		excuse(&r.Record)
+		markOutstanding(&r.Record)
 	}
 	r.Record.Seconds = time.Since(begun).Seconds()
-	r.Record.Others = used().others(before) / r.Record.Seconds
+	r.Record.OtherLoad = used().others(before) / r.Record.Seconds
 	return r.Record, ctx.Err()
 }
 

@@ -41,7 +41,8 @@ func TestScenariosHaveNamesOfTheirOwnAndSayWhatTheyMeasure(t *testing.T) {
 	word := regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 	var names []string
 	for _, s := range All {
-		if !word.MatchString(s.Name) || slices.Contains(names, s.Name) || s.Title == "" || s.What == "" ||
+		if !word.MatchString(s.Name) || slices.Contains(names, s.Name) || s.Title == "" ||
+			s.Description == "" ||
 			s.Measure == nil {
 			t.Errorf("%+v", s)
 		}
@@ -118,11 +119,11 @@ func TestGatesThatAreOwedAreThoseOfTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := map[[3]string]due{}
-	for _, o := range owed {
+	of := map[[3]string]outstandingGate{}
+	for _, o := range outstanding {
 		of[[3]string{o.scenario, o.kase, o.name}] = o
 	}
-	if len(of) != len(owed) {
+	if len(of) != len(outstanding) {
 		t.Error("a gate is owed twice")
 	}
 	near := func(a, b float64) bool { return math.Abs(a/b-1) < 0.001 }
@@ -131,17 +132,17 @@ func TestGatesThatAreOwedAreThoseOfTheRecord(t *testing.T) {
 		o, known := of[at]
 		delete(of, at)
 		if !known {
-			if c.Owed != "" || c.Had != 0 {
+			if c.Outstanding != "" || c.EarlierRatio != 0 {
 				t.Errorf("%v is owed in the record, and nowhere else", at)
 			}
 			continue
 		}
 		end := c.High
-		if c.Least {
+		if c.LowerBound {
 			end = c.Low
 		}
 		if o.had != c.Verdict || c.Verdict == load.Pass || !near(o.ratio, c.Ratio) || !near(o.end, end) ||
-			c.Had != o.ratio || c.Owed != o.why {
+			c.EarlierRatio != o.ratio || c.Outstanding != o.why {
 			t.Errorf("%v: %+v is owed, and the record has %+v", at, o, c)
 		}
 		if c.Verdict == load.Unclear && !o.beyond(&c) && needed(c) < rounds {
@@ -169,8 +170,8 @@ func needed(c record.Comparison) float64 {
 // full run also if the interval is too wide to tell. Otherwise it is excused, whether it fails or
 // cannot be judged. No other gate is excused.
 func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
-	of := func(scenario, kase, name string) due {
-		return owed[slices.IndexFunc(owed, func(o due) bool {
+	of := func(scenario, kase, name string) outstandingGate {
+		return outstanding[slices.IndexFunc(outstanding, func(o outstandingGate) bool {
 			return o.scenario == scenario && o.kase == kase && o.name == name
 		})]
 	}
@@ -179,12 +180,14 @@ func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
 	stricter := of("call-stdio", "128 sessions", "CPU per call of the relay's")
 	least := of("call-stdio", "128 sessions", "throughput of the relay's")
 	count := of("call-heap", "HTTP", "heap bytes per call")
-	gates := map[due]float64{o: 1.7, unclear: 1.7, stricter: 1.45, least: 0.85, count: 4500}
-	at := func(o due, low, high float64, verdict load.Verdict) record.Comparison {
+	gates := map[outstandingGate]float64{
+		o: 1.7, unclear: 1.7, stricter: 1.45, least: 0.85, count: 4500,
+	}
+	at := func(o outstandingGate, low, high float64, verdict load.Verdict) record.Comparison {
 		c := record.Comparison{
 			Scenario: o.scenario, Case: o.kase, Name: o.name, Verdict: verdict, Gate: gates[o],
-			Least:    o == least,
-			Estimate: load.Estimate{Ratio: math.Sqrt(low * high), Low: low, High: high},
+			LowerBound: o == least,
+			Estimate:   load.Estimate{Ratio: math.Sqrt(low * high), Low: low, High: high},
 		}
 		if o == count {
 			c.Unit = "B"
@@ -210,9 +213,9 @@ func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
 		"worse, but not as a whole":  {at(o, o.end/1.01, o.end*1.2, load.Fail), false, true, ""},
 		"worse": {at(o, o.end*1.01, o.end*1.2, load.Fail), false, false,
 			"has become worse than the 1.8"},
-		"worse, in a short run": {at(o, o.end*between*1.01, o.end*1.3, load.Fail), true, false,
+		"worse, in a short run": {at(o, o.end*shortRunMargin*1.01, o.end*1.3, load.Fail), true, false,
 			"has become worse than the 1.8"},
-		"as runs differ, in a short run": {at(o, o.end*between/1.01, o.end*1.3, load.Fail),
+		"as runs differ, in a short run": {at(o, o.end*shortRunMargin/1.01, o.end*1.3, load.Fail),
 			true, true, ""},
 		"just narrow enough": {at(o, o.ratio*math.Pow(half, -1.99),
 			o.ratio*math.Pow(half, 1.99), load.Fail), false, true, ""},
@@ -238,7 +241,8 @@ func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
 		"below, as it was": {at(least, least.end, least.ratio, load.Fail), false, true, ""},
 		"further below": {at(least, least.end/1.2, least.end/1.01, load.Fail), false,
 			false, "must be at least"},
-		"further below, in a short run": {at(least, least.end/1.2, least.end/between*1.01, load.Fail),
+		"further below, in a short run": {at(least, least.end/1.2,
+			least.end/shortRunMargin*1.01, load.Fail),
 			true, true, ""},
 		"as many": {at(count, count.end*1.001, count.end*1.009, load.Fail),
 			false, true, ""},
@@ -248,8 +252,8 @@ func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
 			"must be at most 4,500 B"},
 	} {
 		r := record.Record{Short: c.short, Comparisons: []record.Comparison{c.is}}
-		excuse(&r)
-		if got := r.Comparisons[0].Owed != ""; got != c.owed {
+		markOutstanding(&r)
+		if got := r.Comparisons[0].Outstanding != ""; got != c.owed {
 			t.Errorf("%s: owed %t, want %t", name, got, c.owed)
 		}
 		got := strings.Join(r.Failures(), "\n")

@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	kit.Act(Roles)
+	kit.RunIfRole(Roles)
 	mcptest.Main(m)
 }
 

@@ -9,9 +9,9 @@ import (
 	"mcpd/internal/load"
 )
 
-// due is an outstanding gate: a gate that does not hold yet, or whose ratio is too near to its
-// limit for a run to tell.
-type due struct {
+// outstandingGate is an outstanding gate: a gate that does not hold yet, or whose ratio is too near
+// to its limit for a run to tell.
+type outstandingGate struct {
 	scenario, kase, name string
 	// had is the verdict of the last full run.
 	had load.Verdict
@@ -44,7 +44,7 @@ const (
 //
 // Rows of a scenario that is newer than the record have the figures of its first runs in short
 // form.
-var owed = []due{
+var outstanding = []outstandingGate{
 	{"call-stdio", "16 sessions", "throughput of the relay's", load.Unclear, 0.854, 0.813, even},
 	{"call-stdio", "128 sessions", "CPU per call of the relay's", load.Unclear, 1.469, 1.539, pipe},
 	{"call-stdio", "128 sessions", "throughput of the relay's", load.Unclear, 0.811, 0.752, pipe},
@@ -59,39 +59,39 @@ var owed = []due{
 		load.Unclear, 1.191, 1.266, plain},
 }
 
-// wider is the factor by which the interval of an outstanding gate may be wider in a full run than
-// before.
-const wider = 2
+// maxWidening is the factor by which the interval of an outstanding gate may be wider in a full run
+// than before.
+const maxWidening = 2
 
-// excuse adds the earlier ratio to each outstanding gate, and the reason why it is outstanding to
-// each that has not become worse.
-func excuse(r *record.Record) {
+// markOutstanding adds the earlier ratio to each outstanding gate, and the reason why it is
+// outstanding to each that has not become worse.
+func markOutstanding(r *record.Record) {
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
 		if c.Verdict != load.Fail && c.Verdict != load.Unclear {
 			continue
 		}
-		for _, o := range owed {
+		for _, o := range outstanding {
 			if c.Scenario != o.scenario || c.Case != o.kase || c.Name != o.name {
 				continue
 			}
-			c.Had, c.Owed = o.ratio, o.why
-			if o.worse(c, r.Short) || !r.Short && o.vague(c) {
-				c.Owed = ""
+			c.EarlierRatio, c.Outstanding = o.ratio, o.why
+			if o.worse(c, r.Short) || !r.Short && o.tooWide(c) {
+				c.Outstanding = ""
 			}
 		}
 	}
 }
 
-// between is how far beyond the full run's interval a short run may be, as a factor. Runs of one
-// build differ by more than the rounds of one run. Nine short runs of four builds, none slower than
-// another, had call-http with 128 sessions at 2.18 to 2.41; the worst of their intervals began at
-// 1.034 times the end of the full run's.
-const between = 1.05
+// shortRunMargin is how far beyond the full run's interval a short run may be, as a factor. Runs of
+// one build differ by more than the rounds of one run. Nine short runs of four builds, none slower
+// than another, had call-http with 128 sessions at 2.18 to 2.41; the worst of their intervals began
+// at 1.034 times the end of the full run's.
+const shortRunMargin = 1.05
 
-// grain is the same for counts, also in full runs. Three runs of one build had 71.8 to 72.2 objects
-// a call, with narrower intervals.
-const grain = 1.01
+// countMargin is the same for counts, also in full runs. Three runs of one build had 71.8 to 72.2
+// objects a call, with narrower intervals.
+const countMargin = 1.01
 
 // counts reports whether a comparison is about a count and not about a ratio.
 func counts(c *record.Comparison) bool { return slices.Contains(compare.Steady, c.Unit) }
@@ -99,38 +99,38 @@ func counts(c *record.Comparison) bool { return slices.Contains(compare.Steady, 
 // worse reports whether the whole interval of a comparison is beyond that of the earlier ratio, or
 // whether the gate fails although it could not be judged before and its ratio was on the good side.
 // The failure of a gate whose ratio was already beyond it is expected.
-func (o due) worse(c *record.Comparison, short bool) bool {
+func (o outstandingGate) worse(c *record.Comparison, short bool) bool {
 	if c.Verdict == load.Fail && o.had == load.Unclear && !o.beyond(c) {
 		return true
 	}
 	margin := 1.0
 	switch {
 	case short:
-		margin = between
+		margin = shortRunMargin
 	case counts(c):
-		margin = grain
+		margin = countMargin
 	}
 	limit := load.AtMost(o.end * margin)
-	if c.Least {
+	if c.LowerBound {
 		limit = load.AtLeast(o.end / margin)
 	}
 	return load.Gate(c.Estimate, limit) == load.Fail
 }
 
 // beyond reports whether the earlier ratio is beyond the gate.
-func (o due) beyond(c *record.Comparison) bool {
-	if c.Least {
+func (o outstandingGate) beyond(c *record.Comparison) bool {
+	if c.LowerBound {
 		return o.ratio < c.Gate
 	}
 	return o.ratio > c.Gate
 }
 
-// vague reports whether the interval of a comparison is so much wider than before that it could
+// tooWide reports whether the interval of a comparison is so much wider than before that it could
 // hide a worse ratio. Widths are differences of logarithms, since the values are ratios.
-func (o due) vague(c *record.Comparison) bool {
+func (o outstandingGate) tooWide(c *record.Comparison) bool {
 	had := 2 * math.Abs(math.Log(o.end/o.ratio))
 	if counts(c) {
-		had = max(had, math.Log(grain))
+		had = max(had, math.Log(countMargin))
 	}
-	return !(c.Low > 0) || math.Log(c.High/c.Low) > wider*had
+	return !(c.Low > 0) || math.Log(c.High/c.Low) > maxWidening*had
 }

@@ -30,8 +30,8 @@ expect: {blast: [mcpd/**]}
 `, "--start", start)
 	for _, id := range []string{"I1", "I2", "I7", "I12", "E1"} {
 		for _, v := range r.Verdicts {
-			if v.ID == id && v.Is != record.Pass {
-				t.Errorf("%s: %s, %s", id, v.Is, v.Found)
+			if v.ID == id && v.Result != record.Pass {
+				t.Errorf("%s: %s, %s", id, v.Result, v.Found)
 			}
 		}
 	}

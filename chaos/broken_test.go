@@ -53,7 +53,7 @@ func TestBrokenBuildIsFoundOut(t *testing.T) {
 	for _, test := range brokenHosts {
 		t.Run(test.tag, func(t *testing.T) {
 			t.Parallel()
-			a := openTrialOf(t, mcptest.Broken(t, test.tag), "limits: {session_init: 1s}")
+			a := openTrialOf(t, mcptest.BrokenHost(t, test.tag), "limits: {session_init: 1s}")
 			r, code, out := a.run(body(t, test.experiment))
 			if fails := failed(r); code != 1 || !strings.Contains(fails[test.fails], test.says) {
 				t.Errorf("exit code %d, failed %v, want %s: %s\n%s", code, fails, test.fails, test.says, out)

@@ -125,7 +125,7 @@ func (a *trial) read(out string) record.Record {
 func failed(r record.Record) map[string]string {
 	list := map[string]string{}
 	for _, v := range r.Verdicts {
-		if v.Is == record.Fail {
+		if v.Result == record.Fail {
 			list[v.ID] = v.Found
 		}
 	}
@@ -164,7 +164,7 @@ func TestExperimentThatHoldsPasses(t *testing.T) {
 	for _, id := range []string{"I1", "I2", "I3", "I6", "I7", "I8", "I9", "I10", "I11", "I13", "E1",
 		"E2", "E4"} {
 		if !slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool {
-			return v.ID == id && v.Is == record.Pass
+			return v.ID == id && v.Result == record.Pass
 		}) {
 			t.Errorf("%s has not passed\n%s", id, out)
 		}

@@ -20,7 +20,7 @@ func TestHalfOpenClientsAreLetGo(t *testing.T) {
 	in, err := kind.Inject(t.Context(), &faults.Site{
 		Tenant: acme,
 		Client: faults.Client{URL: a.MCP + "/t/" + acme + "/mcp", Key: key(acme), Tool: "demo__echo",
-			Argument: "text"}, For: time.Hour, With: with,
+			Argument: "text"}, Duration: time.Hour, Params: with,
 		Rand: rand.New(rand.NewPCG(1, 1)),
 	})
 	if err != nil {

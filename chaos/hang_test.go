@@ -138,7 +138,7 @@ func (a *arena) replaces(h hang) {
 	}
 	crashed := a.event(path, "child_crashed")
 	at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(crashed["ts"]))
-	if took := at.Sub(armed); err != nil || took < otp.DefaultHard ||
+	if took := at.Sub(armed); err != nil || took < otp.DefaultHardTimeout ||
 		crashed["reason"] != otp.ErrStuck.Error() {
 		a.t.Errorf("replaced after %s, %v: %v", took, err, crashed)
 	} else {

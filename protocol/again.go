@@ -31,10 +31,11 @@ func (n Negotiation) Newest(era Era) (Version, bool) {
 	return offered[len(offered)-1], true
 }
 
-// Again picks the revision in which to ask a server again that refused the revisions in tried. It
-// prefers the newest revision of the era among named, which the server listed. Otherwise it takes
-// the newest among own, which the host's own clients speak. It returns false if none is left.
-func (n Negotiation) Again(era Era, named, own, tried []Version) (Version, bool) {
+// RetryVersion picks the revision in which to ask a server again that refused the revisions in
+// tried. It prefers the newest revision of the era among named, which the server listed. Otherwise
+// it takes the newest among own, which the host's own clients speak. It returns false if none is
+// left.
+func (n Negotiation) RetryVersion(era Era, named, own, tried []Version) (Version, bool) {
 	for _, among := range [][]Version{named, own} {
 		for _, v := range slices.Backward(n.Offered(era)) {
 			if slices.Contains(among, v) && !slices.Contains(tried, v) {

@@ -32,8 +32,9 @@ type ClientCapabilities struct{ capabilities }
 // value declares nothing.
 type ServerCapabilities struct{ capabilities }
 
-// shapes lists the capabilities that the published schemas define. Only these are checked.
-var shapes = map[Side][]string{
+// schemaCapabilities lists the capabilities that the published schemas define. Only these are
+// checked.
+var schemaCapabilities = map[Side][]string{
 	Client: {
 		"experimental", "roots", "roots.listChanged", "sampling", "sampling.context", "sampling.tools",
 		"elicitation", "elicitation.form",
@@ -47,10 +48,10 @@ var shapes = map[Side][]string{
 	},
 }
 
-// misshapen returns the type that a capability should have if the declared value has another one,
+// wrongType returns the type that a capability should have if the declared value has another one,
 // and "" if it is valid. null counts as absent. The rules for a client are those of the schemas,
 // because a server would refuse an invalid declaration. The rules for a server are lenient.
-func misshapen(side Side, path string, declared jsontext.Value) string {
+func wrongType(side Side, path string, declared jsontext.Value) string {
 	kind, want := declared.Kind(), "an object"
 	if path == "roots.listChanged" {
 		want = "true or false"
@@ -78,20 +79,20 @@ func ParseClientCapabilities(raw jsontext.Value) (ClientCapabilities, error) {
 	}
 	extensions, _ := splice.Get(c.raw, "extensions")
 	for m := range splice.Members(extensions) {
-		if want := misshapen(Client, "extensions", m.Value); want != "" {
-			return ClientCapabilities{}, InvalidParams("what is declared of extension " + shown(m.Key()) +
+		if want := wrongType(Client, "extensions", m.Value); want != "" {
+			return ClientCapabilities{}, InvalidParams("what is declared of extension " + quoted(m.Key()) +
 				" is not " + want)
 		}
 	}
-	return ClientCapabilities{capabilities{present(c.raw, 2)}}, nil
+	return ClientCapabilities{capabilities{withoutNulls(c.raw, 2)}}, nil
 }
 
-// present returns an object without its null members. Depth is the number of levels of objects to
-// clean.
-func present(raw jsontext.Value, depth int) jsontext.Value {
+// withoutNulls returns an object without its null members. Depth is the number of levels of objects
+// to clean.
+func withoutNulls(raw jsontext.Value, depth int) jsontext.Value {
 	return splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
 		if depth > 1 && m.Value.Kind() == '{' {
-			return present(m.Value, depth-1), true
+			return withoutNulls(m.Value, depth-1), true
 		}
 		return m.Value, m.Value.Kind() != 'n'
 	})
@@ -105,7 +106,7 @@ func ParseServerCapabilities(raw jsontext.Value) (ServerCapabilities, error) {
 		return ServerCapabilities{}, nil
 	}
 	c, err := parseCapabilities(raw, Server)
-	return ServerCapabilities{capabilities{present(c.raw, 2)}}, err
+	return ServerCapabilities{capabilities{withoutNulls(c.raw, 2)}}, err
 }
 
 func parseCapabilities(raw jsontext.Value, side Side) (capabilities, error) {
@@ -116,7 +117,7 @@ func parseCapabilities(raw jsontext.Value, side Side) (capabilities, error) {
 		return capabilities{}, InvalidParams("capabilities is not an object")
 	}
 	for m := range splice.Members(raw) {
-		for _, path := range shapes[side] {
+		for _, path := range schemaCapabilities[side] {
 			name, flag, nested := strings.Cut(path, ".")
 			if !m.Is(name) {
 				continue
@@ -125,7 +126,7 @@ func parseCapabilities(raw jsontext.Value, side Side) (capabilities, error) {
 			if nested {
 				v, _ = splice.Get(v, flag)
 			}
-			if want := misshapen(side, path, v); want != "" {
+			if want := wrongType(side, path, v); want != "" {
 				return capabilities{}, InvalidParams("capabilities." + path + " is not " + want)
 			}
 		}
@@ -201,15 +202,15 @@ func (c capabilities) without(paths ...string) capabilities {
 		at, before := split(path), len(raw)
 		raw, _ = splice.Delete(raw, at...)
 		if len(raw) < before && (at[0] == "experimental" || at[0] == "extensions") &&
-			(capabilities{raw}).bare(at[0]) {
+			(capabilities{raw}).isEmpty(at[0]) {
 			raw, _ = splice.Delete(raw, at[0]) // in other places {} is a declaration
 		}
 	}
 	return capabilities{raw}
 }
 
-// bare reports whether the member is an empty object or absent.
-func (c capabilities) bare(name string) bool {
+// isEmpty reports whether the member is an empty object or absent.
+func (c capabilities) isEmpty(name string) bool {
 	all, _ := splice.Get(c.raw, name)
 	for range splice.Members(all) {
 		return false
@@ -243,19 +244,19 @@ func (c ServerCapabilities) Without(paths ...string) ServerCapabilities {
 	return ServerCapabilities{c.without(paths...)}
 }
 
-// MaxRecorded bounds the capabilities that the record of a session holds unchanged, in bytes: 16
-// KiB. The record is stored each time the session changes.
-const MaxRecorded = 16 << 10
+// MaxStoredCapabilities bounds the capabilities that the record of a session holds unchanged, in
+// bytes: 16 KiB. The record is stored each time the session changes.
+const MaxStoredCapabilities = 16 << 10
 
-// Recorded returns the capabilities to store with a session. That is c itself up to MaxRecorded
-// bytes. A larger c is reduced to the standard capabilities and the extensions that both sides
-// declared, without settings.
-func (c ServerCapabilities) Recorded(client ClientCapabilities) ServerCapabilities {
-	if len(c.raw) <= MaxRecorded {
+// ForStorage returns the capabilities to store with a session. That is c itself up to
+// MaxStoredCapabilities bytes. A larger c is reduced to the standard capabilities and the
+// extensions that both sides declared, without settings.
+func (c ServerCapabilities) ForStorage(client ClientCapabilities) ServerCapabilities {
+	if len(c.raw) <= MaxStoredCapabilities {
 		return c
 	}
 	brief := c.standard()
-	for _, member := range extended {
+	for _, member := range extensionMembers {
 		declared := map[string]bool{}
 		mine, _ := splice.Get(client.raw, member)
 		for m := range splice.Members(mine) {
@@ -273,7 +274,7 @@ func (c ServerCapabilities) Recorded(client ClientCapabilities) ServerCapabiliti
 
 // Within returns c if it has at most that many bytes. A larger c is reduced to the standard
 // capabilities, without settings.
-func (c ServerCapabilities) Within(most int) ServerCapabilities {
+func (c ServerCapabilities) Limit(most int) ServerCapabilities {
 	if len(c.raw) <= most {
 		return c
 	}
@@ -286,7 +287,7 @@ func (c ServerCapabilities) standard() (bare ServerCapabilities) {
 	paths := []string{
 		"extensions." + ExtensionTasks, "extensions." + ExtensionUI, "tasks.requests.tools.call",
 	}
-	for _, path := range append(paths, shapes[Server]...) {
+	for _, path := range append(paths, schemaCapabilities[Server]...) {
 		_, flag, nested := strings.Cut(path, ".")
 		switch {
 		case path == "experimental" || path == "extensions" || !c.Has(path) || bare.Has(path):

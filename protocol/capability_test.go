@@ -208,7 +208,7 @@ func TestCapabilityLaws(t *testing.T) {
 // The record of a session with large capabilities keeps the parts that decide about requests. The
 // client's declaration bounds the size of the record.
 func TestRecordedCapabilities(t *testing.T) {
-	huge := strings.Repeat("x", protocol.MaxRecorded)
+	huge := strings.Repeat("x", protocol.MaxStoredCapabilities)
 	offered, err := protocol.ParseServerCapabilities(jsontext.Value(`{"tools":{"listChanged":true,"x":"` + huge + `"},"prompts":{},"tasks":{"requests":{"tools":{"call":{}}}},` +
 		`"extensions":{"io.modelcontextprotocol/tasks":{},"io.modelcontextprotocol/ui":{"x":1},"acme/a":{"y":"` + huge + `"},"acme/b":{},"acme/none":false},"experimental":{"acme/c":{"z":1},"acme/d":{}}}`))
 	if err != nil {
@@ -220,7 +220,7 @@ func TestRecordedCapabilities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorded := offered.Recorded(client)
+	recorded := offered.ForStorage(client)
 	for path, want := range map[string]bool{
 		"tools.listChanged": true, "prompts": true, "resources": false, "tasks.requests.tools.call": true,
 		"extensions.io.modelcontextprotocol/tasks": true, "extensions.io.modelcontextprotocol/ui": true,
@@ -235,11 +235,11 @@ func TestRecordedCapabilities(t *testing.T) {
 	if n := len(recorded.Raw()); n > 1024 {
 		t.Errorf("%d bytes are recorded", n)
 	}
-	if !(protocol.Gate{Client: client, Server: recorded}).Extended() {
+	if !(protocol.Gate{Client: client, Server: recorded}).SharesExtension() {
 		t.Error("the extension is lost")
 	}
 	small, _ := protocol.ParseServerCapabilities(jsontext.Value(`{"tools":{"x":1}}`))
-	if got := small.Recorded(client); string(got.Raw()) != `{"tools":{"x":1}}` {
+	if got := small.ForStorage(client); string(got.Raw()) != `{"tools":{"x":1}}` {
 		t.Errorf("small ones are recorded as %s", got.Raw())
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Arrival is a client's message as a transport receives it, before its era is known.
-type Arrival struct {
+// Incoming is a client's message as a transport receives it, before its era is known.
+type Incoming struct {
 	Method string
 	Params jsontext.Value
 	// Notification says that the message is not a request. A modern notification needs no _meta of its
@@ -23,7 +23,7 @@ type Arrival struct {
 	Session Version
 }
 
-// Class is the result of classifying an Arrival. If Classify returns an error, Version is the
+// Class is the result of classifying an Incoming. If Classify returns an error, Version is the
 // revision in which to send that error.
 type Class struct {
 	Era     Era
@@ -43,7 +43,7 @@ type Class struct {
 //	header of another revision that is offered    modern; a request without _meta: error -32602
 //	any other header                              error -32022 with the revisions offered
 //	none of these                                 error: a session is required
-func (n Negotiation) Classify(a Arrival) (Class, error) {
+func (n Negotiation) Classify(a Incoming) (Class, error) {
 	// Params may be megabytes long, so _meta is searched for only once.
 	meta, _ := splice.Get(a.Params, "_meta")
 	if _, ok := splice.Get(meta, MetaProtocolVersion); ok {
@@ -67,13 +67,13 @@ func (n Negotiation) Classify(a Arrival) (Class, error) {
 		return Class{Era: Modern,
 			Version: Latest}, InvalidParams("_meta." + MetaProtocolVersion + " is missing")
 	}
-	return Class{Era: Legacy}, NotInitialized("initialization", Action(a.Method))
+	return Class{Era: Legacy}, NotInitialized("initialization", MethodAction(a.Method))
 }
 
 // modern classifies a message whose _meta names a revision. Its checks are in the order that the
 // conformance suite expects: the header is present, _meta is complete, both are equal, the revision
 // is offered.
-func (n Negotiation) modern(a Arrival, raw jsontext.Value) (Class, error) {
+func (n Negotiation) modern(a Incoming, raw jsontext.Value) (Class, error) {
 	c := Class{Era: Modern, Version: Latest}
 	if a.HTTP && a.Header == "" {
 		return c, HeaderMismatch("MCP-Protocol-Version", "missing")

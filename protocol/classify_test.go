@@ -21,78 +21,80 @@ func TestClassify(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name    string
-		in      protocol.Arrival
+		in      protocol.Incoming
 		params  string
 		era     protocol.Era
 		version protocol.Version
 		code    int64 // 0 for no refusal
 		http    int
 	}{
-		{"modern", protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28"}, modernMeta,
+		{"modern", protocol.Incoming{Method: "tools/list", HTTP: true, Header: "2026-07-28"}, modernMeta,
 			protocol.Modern, v5, 0, 0},
-		{"modern on stdio", protocol.Arrival{Method: "tools/list"}, modernMeta,
+		{"modern on stdio", protocol.Incoming{Method: "tools/list"}, modernMeta,
 			protocol.Modern, v5, 0, 0},
 		{"modern though it names a session",
-			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28", Session: v4},
+			protocol.Incoming{Method: "tools/list", HTTP: true, Header: "2026-07-28", Session: v4},
 			modernMeta, protocol.Modern, v5, 0, 0},
 		{"modern though it says initialize",
-			protocol.Arrival{Method: "initialize", HTTP: true, Header: "2026-07-28"}, modernMeta,
+			protocol.Incoming{Method: "initialize", HTTP: true, Header: "2026-07-28"}, modernMeta,
 			protocol.Modern, v5, 0, 0},
-		{"modern without header", protocol.Arrival{Method: "tools/list", HTTP: true}, modernMeta,
+		{"modern without header", protocol.Incoming{Method: "tools/list", HTTP: true}, modernMeta,
 			protocol.Modern, v5, -32020, 400},
 		{"modern, header differs",
-			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2025-11-25"}, modernMeta,
+			protocol.Incoming{Method: "tools/list", HTTP: true, Header: "2025-11-25"}, modernMeta,
 			protocol.Modern, v5, -32020, 400},
 		{"modern, unknown revision",
-			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "v999.0.0"}, meta("v999.0.0"),
+			protocol.Incoming{Method: "tools/list", HTTP: true, Header: "v999.0.0"}, meta("v999.0.0"),
 			protocol.Modern, v5, -32022, 400},
 		{"modern, legacy revision",
-			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2025-06-18"}, meta("2025-06-18"),
+			protocol.Incoming{Method: "tools/list", HTTP: true, Header: "2025-06-18"}, meta("2025-06-18"),
 			protocol.Modern, v5, -32022, 400},
 		{"modern without capabilities",
-			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28"},
+			protocol.Incoming{Method: "tools/list", HTTP: true, Header: "2026-07-28"},
 			`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, protocol.Modern, v5,
 			-32602, 400},
-		{"modern, revision a number", protocol.Arrival{Method: "tools/list"},
+		{"modern, revision a number", protocol.Incoming{Method: "tools/list"},
 			`{"_meta":{"io.modelcontextprotocol/protocolVersion":1}}`, protocol.Modern, v5, -32602, 400},
 		{"modern header without _meta",
-			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2026-07-28"}, ``, protocol.Modern,
+			protocol.Incoming{Method: "tools/list", HTTP: true, Header: "2026-07-28"}, ``, protocol.Modern,
 			v5, -32602, 400},
 		{"unknown header without _meta",
-			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2099-01-01"}, `{}`, protocol.Modern,
+			protocol.Incoming{Method: "tools/list", HTTP: true, Header: "2099-01-01"}, `{}`, protocol.Modern,
 			v5, -32022, 400},
 		{"header that is no revision, without _meta",
-			protocol.Arrival{Method: "server/discover", HTTP: true, Header: "banana"}, ``, protocol.Modern,
+			protocol.Incoming{Method: "server/discover", HTTP: true, Header: "banana"}, ``, protocol.Modern,
 			v5, -32022, 400},
-		{"modern notification", protocol.Arrival{Method: "notifications/cancelled", Notification: true,
+		{"modern notification", protocol.Incoming{Method: "notifications/cancelled", Notification: true,
 			HTTP: true, Header: "2026-07-28"}, `{"requestId":1}`, protocol.Modern, v5, 0, 0},
 		{"modern notification with _meta",
-			protocol.Arrival{Method: "notifications/cancelled", Notification: true},
+			protocol.Incoming{Method: "notifications/cancelled", Notification: true},
 			`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, protocol.Modern, v5, 0, 0},
 
-		{"initialize", protocol.Arrival{Method: "initialize", HTTP: true}, ``, protocol.Legacy, 0, 0, 0},
+		{"initialize", protocol.Incoming{Method: "initialize", HTTP: true}, ``, protocol.Legacy, 0, 0, 0},
 		{"initialize with a modern header",
-			protocol.Arrival{Method: "initialize", HTTP: true, Header: "2026-07-28"}, ``, protocol.Legacy, 0,
+			protocol.Incoming{Method: "initialize", HTTP: true, Header: "2026-07-28"}, ``, protocol.Legacy,
+			0,
 			0, 0},
-		{"session", protocol.Arrival{Method: "tools/list", HTTP: true, Session: v4}, ``,
+		{"session", protocol.Incoming{Method: "tools/list", HTTP: true, Session: v4}, ``,
 			protocol.Legacy, v4, 0, 0},
 		{"session with its header",
-			protocol.Arrival{Method: "tools/list", HTTP: true, Session: v4, Header: "2025-11-25"},
+			protocol.Incoming{Method: "tools/list", HTTP: true, Session: v4, Header: "2025-11-25"},
 			`{"_meta":{"progressToken":1}}`, protocol.Legacy, v4, 0, 0},
 		{"session with another header",
-			protocol.Arrival{Method: "tools/list", HTTP: true, Session: v4, Header: "2025-06-18"}, ``,
+			protocol.Incoming{Method: "tools/list", HTTP: true, Session: v4, Header: "2025-06-18"}, ``,
 			protocol.Legacy, v4, -32602, 400},
 		{"session with an unknown header",
-			protocol.Arrival{Method: "tools/list", HTTP: true, Session: v4, Header: "nonsense"}, ``,
+			protocol.Incoming{Method: "tools/list", HTTP: true, Session: v4, Header: "nonsense"}, ``,
 			protocol.Legacy, v4, -32602, 400},
-		{"stdio before initialize", protocol.Arrival{Method: "tools/list"}, ``, protocol.Legacy, 0, 0, 0},
-		{"stdio", protocol.Arrival{Method: "tools/list", Session: v4}, ``, protocol.Legacy, v4, 0, 0},
-		{"stdio, probe without _meta", protocol.Arrival{Method: "server/discover"}, ``,
+		{"stdio before initialize", protocol.Incoming{Method: "tools/list"}, ``,
+			protocol.Legacy, 0, 0, 0},
+		{"stdio", protocol.Incoming{Method: "tools/list", Session: v4}, ``, protocol.Legacy, v4, 0, 0},
+		{"stdio, probe without _meta", protocol.Incoming{Method: "server/discover"}, ``,
 			protocol.Legacy, 0, 0, 0},
 		{"legacy header without session",
-			protocol.Arrival{Method: "tools/list", HTTP: true, Header: "2025-06-18"}, ``, protocol.Legacy,
+			protocol.Incoming{Method: "tools/list", HTTP: true, Header: "2025-06-18"}, ``, protocol.Legacy,
 			protocol.V20250618, 0, 0},
-		{"nothing", protocol.Arrival{Method: "tools/list", HTTP: true}, ``, protocol.Legacy, 0,
+		{"nothing", protocol.Incoming{Method: "tools/list", HTTP: true}, ``, protocol.Legacy, 0,
 			-32005, 400},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -222,7 +224,7 @@ func TestLogLevels(t *testing.T) {
 
 // Every message pays for the detection of its era.
 func BenchmarkClassifyModern(b *testing.B) {
-	in := protocol.Arrival{
+	in := protocol.Incoming{
 		Method: "tools/call", HTTP: true, Header: "2026-07-28", Params: jsontext.Value(modernMeta),
 	}
 	b.ReportAllocs()

@@ -20,15 +20,15 @@ func TestRequestThatIsCutByTheEndOfItsTenant(t *testing.T) {
 		says string
 		data string
 	}{
-		{down.Cut("files", true), `; server "files" may have executed the request`,
+		{down.EndedBeforeAnswer("files", true), `; server "files" may have executed the request`,
 			`"server":"files","maybeExecuted":true,"retryable":false,"incident":"abc"`},
-		{down.Cut("files", false), `; server "files" did not receive the request`,
+		{down.EndedBeforeAnswer("files", false), `; server "files" did not receive the request`,
 			`"server":"files","maybeExecuted":false,"retryable":true,"incident":"abc"`},
-		{down.Cut("", true), `; a server may have executed the request`,
+		{down.EndedBeforeAnswer("", true), `; a server may have executed the request`,
 			`"maybeExecuted":true,"retryable":false,"incident":"abc"`},
-		{down.Cut("", false), `; no server received the request`,
+		{down.EndedBeforeAnswer("", false), `; no server received the request`,
 			`"maybeExecuted":false,"retryable":true,"incident":"abc"`},
-		{down.Cut("files", true).Repeating("tools/list"), "",
+		{down.EndedBeforeAnswer("files", true).MarkRetryable("tools/list"), "",
 			`"maybeExecuted":true,"retryable":true,"incident":"abc"`},
 	} {
 		told := protocol.Translate(c.err, protocol.V20251125)

@@ -98,7 +98,7 @@ func needs(m Method) string {
 	if m.needs == "" {
 		return ""
 	}
-	who := map[whose]string{servers: "server", clients: "client", senders: "sender",
-		receivers: "receiver"}[m.whose]
+	who := map[declarer]string{servers: "server", clients: "client", senders: "sender",
+		receivers: "receiver"}[m.declarer]
 	return fmt.Sprintf("`%s` of the %s", m.needs, who)
 }

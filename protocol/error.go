@@ -51,8 +51,8 @@ func InvalidRequest(detail string) *Error {
 func MethodNotFound(method string) *Error {
 	return &Error{
 		Condition: ConditionMethodNotFound,
-		Message:   "method " + shown(method) + " not found",
-		Data:      data("method", cut(method)),
+		Message:   "method " + quoted(method) + " not found",
+		Data:      data("method", truncate(method)),
 	}
 }
 
@@ -89,7 +89,7 @@ func AlreadyInitialized() *Error {
 func ResourceNotFound(uri string) *Error {
 	return &Error{
 		Condition: ConditionResourceNotFound,
-		Message:   "resource " + shown(uri) + " not found",
+		Message:   "resource " + quoted(uri) + " not found",
 		Data:      data("uri", uri),
 	}
 }
@@ -108,8 +108,8 @@ func NotAnnounced(uri string) *Error {
 func ToolNotFound(name string) *Error {
 	return &Error{
 		Condition: ConditionToolNotFound,
-		Message:   "tool " + shown(name) + " not found",
-		Data:      data("tool", cut(name)),
+		Message:   "tool " + quoted(name) + " not found",
+		Data:      data("tool", truncate(name)),
 	}
 }
 
@@ -117,8 +117,8 @@ func ToolNotFound(name string) *Error {
 func PromptNotFound(name string) *Error {
 	return &Error{
 		Condition: ConditionPromptNotFound,
-		Message:   "prompt " + shown(name) + " not found",
-		Data:      data("prompt", cut(name)),
+		Message:   "prompt " + quoted(name) + " not found",
+		Data:      data("prompt", truncate(name)),
 	}
 }
 
@@ -127,7 +127,7 @@ func PromptNotFound(name string) *Error {
 func CapabilityNotSupported(capability string) *Error {
 	return &Error{
 		Condition: ConditionCapabilityNotSupported,
-		Message:   "capability " + shown(capability) + " is not supported",
+		Message:   "capability " + quoted(capability) + " is not supported",
 		Data:      data("capability", capability),
 	}
 }
@@ -150,7 +150,7 @@ func CapabilityRequired(capability string) *Error {
 // revisions that are; if it is empty, the error names all revisions.
 func UnsupportedVersion(requested string, supported ...Version) *Error {
 	return unsupported(
-		"protocol version "+shown(requested)+" is not supported",
+		"protocol version "+quoted(requested)+" is not supported",
 		requested,
 		supported,
 	)
@@ -171,7 +171,7 @@ func unsupported(message, requested string, supported []Version) *Error {
 		}
 	}
 	list = append(list, ']')
-	d := data("requested", cut(requested), "requestedVersion", cut(requested))
+	d := data("requested", truncate(requested), "requestedVersion", truncate(requested))
 	d = append(d[:len(d)-1], `,"supported":`...)
 	d = append(d, list...)
 	d = append(d, `,"supportedVersions":`...)
@@ -213,10 +213,10 @@ func StateInvalid(what string) *Error {
 func StateOutlived(server string) *Error {
 	return &Error{
 		Condition: ConditionStateInvalid,
-		Message: "the host was restarted since it gave this requestState; server " + shown(
+		Message: "the host was restarted since it gave this requestState; server " + quoted(
 			server,
 		) + " may have executed the call",
-		Data: unfinished(server, true),
+		Data: unansweredData(server, true),
 	}
 }
 
@@ -265,9 +265,9 @@ func data(pairs ...string) jsontext.Value {
 	return append(d, '}')
 }
 
-// cut limits text that came from a peer to MaxDetail bytes, because an error returns it to the
+// truncate limits text that came from a peer to MaxDetail bytes, because an error returns it to the
 // peer.
-func cut(text string) string {
+func truncate(text string) string {
 	if len(text) <= MaxDetail {
 		return text
 	}
@@ -278,5 +278,5 @@ func cut(text string) string {
 	return text[:n]
 }
 
-// shown is text from a peer, cut and quoted for a message.
-func shown(text string) string { return strconv.Quote(cut(text)) }
+// quoted is text from a peer, cut and quoted for a message.
+func quoted(text string) string { return strconv.Quote(truncate(text)) }

@@ -11,25 +11,26 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// extended lists the members of capabilities that name extensions. Revisions without `extensions`
-// declare an extension as an experimental capability.
-var extended = []string{"extensions", "experimental"}
+// extensionMembers lists the members of capabilities that name extensions. Revisions without
+// `extensions` declare an extension as an experimental capability.
+var extensionMembers = []string{"extensions", "experimental"}
 
-// hosted lists the extensions that the host understands. Each has its own bit in a fingerprint.
-var hosted = []string{ExtensionTasks, ExtensionUI}
+// knownExtensions lists the extensions that the host understands. Each has its own bit in a
+// fingerprint.
+var knownExtensions = []string{ExtensionTasks, ExtensionUI}
 
-// Known reports whether method belongs to some revision of MCP or to an extension that the host
-// understands.
-func Known(method string) bool {
+// IsKnownMethod reports whether method belongs to some revision of MCP or to an extension that the
+// host understands.
+func IsKnownMethod(method string) bool {
 	_, ok := methods[method]
 	return ok
 }
 
-// Extended reports whether both sides declared a common extension, so that each side may send
-// methods that MCP itself does not define. The tasks extension does not count, because the method
-// table knows its methods.
-func (g Gate) Extended() bool {
-	for _, member := range extended {
+// SharesExtension reports whether both sides declared a common extension, so that each side may
+// send methods that MCP itself does not define. The tasks extension does not count, because the
+// method table knows its methods.
+func (g Gate) SharesExtension() bool {
+	for _, member := range extensionMembers {
 		theirs, _ := splice.Get(g.Server.raw, member)
 		for m := range splice.Members(theirs) {
 			name := m.Key()
@@ -41,9 +42,9 @@ func (g Gate) Extended() bool {
 	return false
 }
 
-// Extends reports whether a client declared any extension other than the tasks extension.
-func (c ClientCapabilities) Extends() bool {
-	for _, member := range extended {
+// HasExtensions reports whether a client declared any extension other than the tasks extension.
+func (c ClientCapabilities) HasExtensions() bool {
+	for _, member := range extensionMembers {
 		mine, _ := splice.Get(c.raw, member)
 		for m := range splice.Members(mine) {
 			if declares(m.Value) && m.Key() != ExtensionTasks {
@@ -56,16 +57,16 @@ func (c ClientCapabilities) Extends() bool {
 
 func declares(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' && v.Kind() != 'f' }
 
-// others is a digest, within the bits of OfOthers, of the client's extensions that the host does
-// not understand. The digest covers their names and settings. It is 0 if there are no such
-// extensions.
-func (c ClientCapabilities) others() Fingerprint {
+// otherExtensions is a digest, within the bits of OtherExtensions, of the client's extensions that
+// the host does not understand. The digest covers their names and settings. It is 0 if there are no
+// such extensions.
+func (c ClientCapabilities) otherExtensions() Fingerprint {
 	var h hash.Hash // nil until the first such extension; most clients declare none
-	for _, member := range extended {
+	for _, member := range extensionMembers {
 		all, _ := splice.Get(c.raw, member)
 		for m := range splice.Members(all) {
 			name := m.Key()
-			if !declares(m.Value) || member == "extensions" && slices.Contains(hosted, name) {
+			if !declares(m.Value) || member == "extensions" && slices.Contains(knownExtensions, name) {
 				continue
 			}
 			if h == nil {
@@ -82,15 +83,15 @@ func (c ClientCapabilities) others() Fingerprint {
 	if h == nil {
 		return 0
 	}
-	return max(Fingerprint(binary.BigEndian.Uint64(h.Sum(nil)))&OfOthers, 1<<hostedBits)
+	return max(Fingerprint(binary.BigEndian.Uint64(h.Sum(nil)))&OtherExtensions, 1<<hostedBits)
 }
 
-// withoutOthers is c without the extensions that the host does not understand.
-func (c ClientCapabilities) withoutOthers() ClientCapabilities {
-	for _, member := range extended {
+// withoutOtherExtensions is c without the extensions that the host does not understand.
+func (c ClientCapabilities) withoutOtherExtensions() ClientCapabilities {
+	for _, member := range extensionMembers {
 		all, _ := splice.Get(c.raw, member)
 		for m := range splice.Members(all) {
-			if name := m.Key(); member != "extensions" || !slices.Contains(hosted, name) {
+			if name := m.Key(); member != "extensions" || !slices.Contains(knownExtensions, name) {
 				c = c.Without(member + "." + name)
 			}
 		}
@@ -105,7 +106,7 @@ func (c ServerCapabilities) Merged() (merged ServerCapabilities) {
 	for m := range splice.Members(c.raw) {
 		name := m.Key()
 		if name == "experimental" || name == "extensions" || !declares(m.Value) ||
-			!slices.Contains(shapes[Server], name) {
+			!slices.Contains(schemaCapabilities[Server], name) {
 			continue
 		}
 		merged = merged.With(name, settings(m.Value))

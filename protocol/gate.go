@@ -22,8 +22,8 @@ type Gate struct {
 	// Asks lets requests through to a server that did not declare the capability, so that the server
 	// itself answers, as it does for a direct client. Withheld lists the capabilities that the host
 	// never lets through.
-	Asks     bool
-	Withheld []string
+	PassUndeclared bool
+	Withheld       []string
 }
 
 // ClientRequirements returns a table for Gate.Required that gates resources, tools, prompts and
@@ -63,7 +63,7 @@ func CheckCapabilityForRequest(method string, client ClientCapabilities,
 // pass if both sides declared a common extension.
 func (g Gate) Check(from Side, method string, params jsontext.Value) error {
 	m, ok := methods[method]
-	if ok && !m.Allows(g.Version, from) || !ok && !g.Extended() {
+	if ok && !m.Allows(g.Version, from) || !ok && !g.SharesExtension() {
 		return MethodNotFound(method)
 	}
 	if params.Kind() == '[' {
@@ -75,7 +75,7 @@ func (g Gate) Check(from Side, method string, params jsontext.Value) error {
 	if m.Extension(g.Version) {
 		return g.extension()
 	}
-	if missing := g.missing(m, from); missing != "" && !g.asks(m, missing) {
+	if missing := g.missing(m, from); missing != "" && !g.passes(m, missing) {
 		return CapabilityNotSupported(missing)
 	}
 	if from == Server {
@@ -100,10 +100,10 @@ func (g Gate) CheckInput(method string, params jsontext.Value) error {
 	return g.detail(method, params)
 }
 
-// asks reports whether the request goes to the server although the server did not declare the
+// passes reports whether the request goes to the server although the server did not declare the
 // capability.
-func (g Gate) asks(m Method, missing string) bool {
-	return g.Asks && m.whose == servers && m.kind == req &&
+func (g Gate) passes(m Method, missing string) bool {
+	return g.PassUndeclared && m.declarer == servers && m.kind == req &&
 		!slices.ContainsFunc(g.Withheld, func(w string) bool {
 			return missing == w || strings.HasPrefix(missing, w+".")
 		})
@@ -112,7 +112,7 @@ func (g Gate) asks(m Method, missing string) bool {
 // missing returns the capability that the method needs and that was not declared; empty for none.
 func (g Gate) missing(m Method, from Side) string {
 	side := Side(0)
-	switch m.whose {
+	switch m.declarer {
 	case servers:
 		side = Server
 	case clients:
@@ -157,7 +157,7 @@ func (g Gate) detail(method string, params jsontext.Value) error {
 			mode = v
 		}
 		if mode != "form" && mode != "url" || !g.Client.Has("elicitation."+mode) {
-			return InvalidParams("elicitation mode " + shown(mode) + " was not declared")
+			return InvalidParams("elicitation mode " + quoted(mode) + " was not declared")
 		}
 	case "sampling/createMessage":
 		for _, member := range []string{"tools", "toolChoice"} {

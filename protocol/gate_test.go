@@ -33,25 +33,29 @@ func TestGate(t *testing.T) {
 		{"S1-12", protocol.V20251125, none, protocol.Client, "resources/list", ``,
 			"capability_not_supported"},
 		{"a server that is asked for what it has not declared", protocol.V20251125,
-			protocol.Gate{Asks: true}, protocol.Client, "prompts/list", ``, ""},
-		{"… a flag of it", protocol.V20251125, protocol.Gate{Asks: true}, protocol.Client,
+			protocol.Gate{PassUndeclared: true}, protocol.Client, "prompts/list", ``, ""},
+		{"… a flag of it", protocol.V20251125, protocol.Gate{PassUndeclared: true}, protocol.Client,
 			"resources/subscribe", ``, ""},
 		{"… but what the host keeps back", protocol.V20251125,
-			protocol.Gate{Asks: true, Withheld: []string{"prompts"}}, protocol.Client, "prompts/list", ``,
+			protocol.Gate{PassUndeclared: true, Withheld: []string{"prompts"}}, protocol.Client,
+			"prompts/list", ``,
 			"capability_not_supported"},
 		{"… with its flags", protocol.V20251125,
-			protocol.Gate{Asks: true, Withheld: []string{"resources"}}, protocol.Client,
+			protocol.Gate{PassUndeclared: true, Withheld: []string{"resources"}}, protocol.Client,
 			"resources/subscribe", ``, "capability_not_supported"},
 		{"… and not what its name begins with", protocol.V20251125,
-			protocol.Gate{Asks: true, Withheld: []string{"resource"}}, protocol.Client, "resources/list", ``,
+			protocol.Gate{PassUndeclared: true, Withheld: []string{"resource"}}, protocol.Client,
+			"resources/list", ``,
 			""},
-		{"… a client is not", protocol.V20251125, protocol.Gate{Asks: true}, protocol.Server,
+		{"… a client is not", protocol.V20251125, protocol.Gate{PassUndeclared: true}, protocol.Server,
 			"roots/list", ``, "capability_not_supported"},
-		{"… tasks are the host's", protocol.V20251125, protocol.Gate{Asks: true}, protocol.Client,
+		{"… tasks are the host's", protocol.V20251125, protocol.Gate{PassUndeclared: true},
+			protocol.Client,
 			"tasks/get", ``, "capability_not_supported"},
-		{"… a notification is not asked", protocol.V20251125, protocol.Gate{Asks: true}, protocol.Server,
+		{"… a notification is not asked", protocol.V20251125, protocol.Gate{PassUndeclared: true},
+			protocol.Server,
 			"notifications/message", ``, "capability_not_supported"},
-		{"… no method of another revision", protocol.V20260728, protocol.Gate{Asks: true},
+		{"… no method of another revision", protocol.V20260728, protocol.Gate{PassUndeclared: true},
 			protocol.Client, "logging/setLevel", ``, "method_not_found"},
 		{"S1-8: subscribe is its own flag", protocol.V20251125,
 			protocol.Gate{Server: serverCaps(t, `{"resources":{}}`)}, protocol.Client, "resources/subscribe",
@@ -189,11 +193,11 @@ func TestMethodAvailability(t *testing.T) {
 	}
 	for _, name := range protocol.MethodNames() {
 		m, ok := protocol.LookupMethod(name)
-		if !ok || m.Action() != protocol.Action(name) {
+		if !ok || m.Action() != protocol.MethodAction(name) {
 			t.Errorf("%s is not found", name)
 		}
 	}
-	if got := protocol.Action("unheard/of"); got != "use unheard/of" {
+	if got := protocol.MethodAction("unheard/of"); got != "use unheard/of" {
 		t.Errorf("got %q", got)
 	}
 	if protocol.Client.Peer() != protocol.Server || protocol.Server.Peer() != protocol.Client ||

@@ -30,9 +30,9 @@ func ParseImplementation(raw jsontext.Value) (Implementation, error) {
 	return Implementation{Name: name, Version: version, raw: raw}, nil
 }
 
-// Said returns i with another name and version for the host's own texts, for example shortened
+// WithName returns i with another name and version for the host's own texts, for example shortened
 // ones. Raw stays the same.
-func (i Implementation) Said(name, version string) Implementation {
+func (i Implementation) WithName(name, version string) Implementation {
 	return Implementation{Name: name, Version: version, raw: i.Raw()}
 }
 
@@ -43,15 +43,15 @@ func serverInfo(raw jsontext.Value) Implementation {
 	if raw.Kind() != '{' {
 		return Implementation{}
 	}
-	i := Implementation{raw: present(raw, 1)}
-	i.Name, i.raw = saidText(i.raw, "name")
-	i.Version, i.raw = saidText(i.raw, "version")
+	i := Implementation{raw: withoutNulls(raw, 1)}
+	i.Name, i.raw = textMember(i.raw, "name")
+	i.Version, i.raw = textMember(i.raw, "version")
 	return i
 }
 
-// saidText returns a member of an object as text, and the object with that text as the member. A
+// textMember returns a member of an object as text, and the object with that text as the member. A
 // number becomes its digits, as in "version": 1.2. Any other value becomes empty.
-func saidText(object jsontext.Value, name string) (string, jsontext.Value) {
+func textMember(object jsontext.Value, name string) (string, jsontext.Value) {
 	said, _ := splice.Get(object, name)
 	text, ok := splice.Unquote(said)
 	if ok {

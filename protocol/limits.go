@@ -23,10 +23,10 @@ const (
 	MaxMetaDepth = 8
 	MaxMetaKeys  = 64
 
-	// MaxAnswerDepth and MaxAnswerMembers are the defaults for a server's message: the depth of its
-	// nesting, and the members of one object in it.
-	MaxAnswerDepth   = 1000
-	MaxAnswerMembers = 1_000_000
+	// MaxUpstreamDepth and MaxUpstreamMembers are the defaults for a server's message: the depth of
+	// its nesting, and the members of one object in it.
+	MaxUpstreamDepth   = 1000
+	MaxUpstreamMembers = 1_000_000
 
 	// MaxDeclaration bounds the capabilities and the clientInfo of initialize, in bytes each: 64 KiB.
 	// A session keeps both for its life. The bound leaves space for an icon as a data URI.
@@ -56,8 +56,8 @@ const (
 	// they give up.
 	CallTimeout    = 55 * time.Second
 	MaxCallTimeout = 15 * time.Minute
-	// ParkTimeout is the time-out of a call that waits for input from its user, who may need minutes.
-	ParkTimeout = 5 * time.Minute
+	// InputTimeout is the time-out of a call that waits for input from its user, who may need minutes.
+	InputTimeout = 5 * time.Minute
 	// QuestionWait is the time-out of a call that waits for the user of another call. Most clients
 	// wait for a minute.
 	QuestionWait = 30 * time.Second
@@ -85,9 +85,9 @@ const (
 	// MaxQuestionID bounds the id of a request from a server, in bytes: 64 KiB. The id is kept while
 	// the request is open.
 	MaxQuestionID = 64 << 10
-	// MaxAnswerBatch bounds the messages in one batch from a server. A decoded message takes more
+	// MaxUpstreamBatch bounds the messages in one batch from a server. A decoded message takes more
 	// memory than its bytes.
-	MaxAnswerBatch = 10_000
+	MaxUpstreamBatch = 10_000
 )
 
 // UpstreamLimits returns the default limits of a server's message. The official SDKs set no limits.
@@ -95,6 +95,6 @@ const (
 func UpstreamLimits() jsonrpc.Limits {
 	return jsonrpc.Limits{
 		Bytes: MaxUpstreamMessage, Tokens: MaxUpstreamMessage, Digits: MaxUpstreamMessage,
-		Depth: MaxAnswerDepth, Keys: MaxAnswerMembers, ID: MaxQuestionID, Batch: MaxAnswerBatch,
+		Depth: MaxUpstreamDepth, Keys: MaxUpstreamMembers, ID: MaxQuestionID, Batch: MaxUpstreamBatch,
 	}
 }

@@ -46,8 +46,8 @@ func TestAnswerLimits(t *testing.T) {
 		return "{" + b.String()[1:] + "}"
 	}
 	for result, fits := range map[string]bool{
-		nested(protocol.MaxAnswerDepth - 1): true, nested(protocol.MaxAnswerDepth): false,
-		members(protocol.MaxAnswerMembers): true, members(protocol.MaxAnswerMembers + 1): false,
+		nested(protocol.MaxUpstreamDepth - 1): true, nested(protocol.MaxUpstreamDepth): false,
+		members(protocol.MaxUpstreamMembers): true, members(protocol.MaxUpstreamMembers + 1): false,
 	} {
 		text := []byte(`{"jsonrpc":"2.0","id":1,"result":` + result + `}`)
 		if _, err := jsonrpc.DecodeLenient(text, protocol.UpstreamLimits()); (err == nil) != fits {
@@ -79,8 +79,8 @@ func TestAnswersAreBoundedByTheirBytes(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	for n, fits := range map[int]bool{52: true, protocol.MaxAnswerBatch: true,
-		protocol.MaxAnswerBatch + 1: false} {
+	for n, fits := range map[int]bool{52: true, protocol.MaxUpstreamBatch: true,
+		protocol.MaxUpstreamBatch + 1: false} {
 		text := "[" + strings.Repeat(`{"jsonrpc":"2.0","method":"n"},`, n-1) + result("0") + "]"
 		messages, _, err := jsonrpc.DecodeBatchLenient([]byte(text), protocol.UpstreamLimits())
 		if (err == nil && len(messages) == n) != fits {

@@ -112,7 +112,7 @@ func (m Meta) Set(params jsontext.Value) jsontext.Value {
 // AdmitMeta checks _meta of a message against the same bounds as CheckMeta. It removes a _meta that
 // is null, because not every server accepts null.
 func AdmitMeta(m jsonrpc.Message) (jsonrpc.Message, error) {
-	if !m.May("_meta") {
+	if !m.MayHave("_meta") {
 		return m, nil
 	}
 	meta, ok := splice.Get(m.Outline(), "_meta")
@@ -199,7 +199,7 @@ func ValidLogLevel(level string) bool { return severity(level) >= 0 }
 
 // InvalidLogLevel returns the error of a request whose member is no log level.
 func InvalidLogLevel(member, level string) *Error {
-	return InvalidParams(member + ": " + shown(level) + " is not a log level: want one of " +
+	return InvalidParams(member + ": " + quoted(level) + " is not a log level: want one of " +
 		strings.Join(logLevels[:], ", "))
 }
 

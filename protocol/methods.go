@@ -53,11 +53,11 @@ const (
 	ntf
 )
 
-// whose names the side that must have declared the capability of a method.
-type whose uint8
+// declarer names the side that must have declared the capability of a method.
+type declarer uint8
 
 const (
-	nobody whose = iota
+	nobody declarer = iota
 	servers
 	clients
 	senders
@@ -68,11 +68,11 @@ type route [versionCount]cell
 
 // Method is a row of the method table.
 type Method struct {
-	kind  kind
-	route route
-	whose whose
-	needs string // path of the capability that the method needs; empty for none
-	what  string // completes "Cannot … before server initialization"
+	kind     kind
+	route    route
+	declarer declarer
+	needs    string // path of the capability that the method needs; empty for none
+	action   string // completes "Cannot … before server initialization"
 }
 
 // methods is the method table: every method of every revision, and the side that may send it there.
@@ -160,7 +160,7 @@ func MethodNames() []string { return slices.Sorted(maps.Keys(methods)) }
 func (m Method) Notification() bool { return m.kind == ntf }
 
 // Action is the purpose of the method in words, for example "list resources".
-func (m Method) Action() string { return m.what }
+func (m Method) Action() string { return m.action }
 
 // Allows reports whether that side may send the method in that revision. A client may send the
 // requests of an extension and a server its notifications; Gate.Check then verifies that both sides
@@ -198,9 +198,9 @@ func IsMethodAvailable(method string, v Version) bool {
 
 // Action is the purpose of a method in words, for example "list resources". For an unknown method
 // it is "use" and the name.
-func Action(method string) string {
+func MethodAction(method string) string {
 	if m, ok := methods[method]; ok {
-		return m.what
+		return m.action
 	}
-	return "use " + cut(method)
+	return "use " + truncate(method)
 }

@@ -102,14 +102,14 @@ func (n Negotiation) choose(requested string, era Era, mode Mode) (Version, erro
 	return NegotiateVersion(requested, offered, mode)
 }
 
-// draft is the revision that servers from before the first published revision answer with. The
-// official SDKs treat those servers like servers of the first revision, and so does mcpd.
-const draft = "2024-10-07"
+// preReleaseVersion is the revision that servers from before the first published revision answer
+// with. The official SDKs treat those servers like servers of the first revision, and so does mcpd.
+const preReleaseVersion = "2024-10-07"
 
 // Accept checks the revision that a server answered initialize with. A client that does not support
 // that revision disconnects (2025-11-25 §basic/lifecycle).
 func (n Negotiation) Accept(answered string) (Version, error) {
-	if answered == draft {
+	if answered == preReleaseVersion {
 		answered = V20241105.String()
 	}
 	return NegotiateVersion(answered, n.Offered(Legacy), Strict)
@@ -150,7 +150,7 @@ func NegotiateVersion(requested string, offered []Version, mode Mode) (Version, 
 	case mode == Spec:
 		return newest, nil
 	case !ValidFormat(requested):
-		return 0, unsupported("protocol version "+shown(requested)+" is not a date YYYY-MM-DD",
+		return 0, unsupported("protocol version "+quoted(requested)+" is not a date YYYY-MM-DD",
 			requested, offered)
 	// The texts of the next two errors are required as they are.
 	case requested < oldest.String():

@@ -40,7 +40,7 @@ func drawValue(t *rapid.T, name string) string {
 // The outline of a message leads to the same decisions as the whole message.
 func TestOutlineDecidesAsTheWhole(t *testing.T) {
 	decide := func(v jsontext.Value) string {
-		class, refused := protocol.Negotiation{}.Classify(protocol.Arrival{
+		class, refused := protocol.Negotiation{}.Classify(protocol.Incoming{
 			Method: "tools/call", Params: v, HTTP: true, Header: "2026-07-28",
 		})
 		level, _ := splice.GetString(v, "_meta", protocol.MetaLogLevel)
@@ -48,7 +48,7 @@ func TestOutlineDecidesAsTheWhole(t *testing.T) {
 		kind, _ := splice.GetString(v, "resultType")
 		short := func(s string) string { return s[:min(len(s), 1000)] }
 		return short(fmt.Sprint(protocol.IsModern(v), protocol.CheckMeta(v), class.Era, class.Version,
-			refused, mrtr.IsRetry(v), mrtr.TypeOf(v), tasks.KeptFor(v), level, token,
+			refused, mrtr.IsRetry(v), mrtr.TypeOf(v), tasks.RetentionOf(v), level, token,
 			splice.Kind(v, "task"), splice.Kind(v, "isError"), kind == "task", kind == "input_required"))
 	}
 	rapid.Check(t, func(t *rapid.T) {

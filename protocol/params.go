@@ -51,7 +51,7 @@ func CheckParams(m jsonrpc.Message) error {
 		params, wrong := m.Params, ""
 		switch {
 		case len(p.path) > 1: // the outline elides the content of long members
-		case !p.required && !m.May(p.path[0]):
+		case !p.required && !m.MayHave(p.path[0]):
 			continue
 		default:
 			params = m.Outline()

@@ -25,29 +25,30 @@ func Overloaded(what string, retryAfter time.Duration) *Error {
 	}
 }
 
-// Full returns the error of a request that would exceed a bound. Its HTTP status is 429 if the
-// bound is the caller's own, and 503 otherwise. Detail says in words which bound is full and who
-// owns it. The error's data name the bound, the tenant and, if the bound is the caller's own, the
-// principal.
-func Full(own bool, bound, tenant, principal, detail string, retryAfter time.Duration) *Error {
+// LimitReached returns the error of a request that would exceed a bound. Its HTTP status is 429 if
+// the bound is the caller's own, and 503 otherwise. Detail says in words which bound is full and
+// who owns it. The error's data name the bound, the tenant and, if the bound is the caller's own,
+// the principal.
+func LimitReached(own bool, bound, tenant, principal, detail string,
+	retryAfter time.Duration) *Error {
 	e := &Error{Condition: ConditionOverloaded, Message: detail, RetryAfter: retryAfter}
-	pairs := []string{"limit", bound, "tenant", cut(tenant)}
+	pairs := []string{"limit", bound, "tenant", truncate(tenant)}
 	if own {
 		e.Condition = ConditionRateLimited
-		pairs = append(pairs, "principal", cut(principal))
+		pairs = append(pairs, "principal", truncate(principal))
 	}
 	e.Data = data(pairs...)
 	return e
 }
 
-// Unready returns the error of a component that is still starting. The argument what names the
+// Starting returns the error of a component that is still starting. The argument what names the
 // component, for example "the session".
-func Unready(what string, retryAfter time.Duration) *Error {
+func Starting(what string, retryAfter time.Duration) *Error {
 	return &Error{
 		Condition:  ConditionOverloaded,
 		Message:    what + " is being started",
 		RetryAfter: retryAfter,
-		Data:       unfinished("", false),
+		Data:       unansweredData("", false),
 	}
 }
 
@@ -59,7 +60,7 @@ func TenantDown(tenant, state, incident string, retryAfter time.Duration) *Error
 		Condition:  ConditionOverloaded,
 		Message:    "tenant " + tenant + " is " + state,
 		RetryAfter: retryAfter,
-		Data:       unfinished("", false),
+		Data:       unansweredData("", false),
 	}
 	if incident != "" {
 		e.Data = union(e.Data, data("incident", incident))

@@ -240,11 +240,11 @@ func TestCapabilityShapesMatchSchemas(t *testing.T) {
 		paths []string
 		has   func(v Version, path string) bool
 	}{
-		{"ClientCapabilities", shapes[Client], func(v Version, path string) bool {
+		{"ClientCapabilities", schemaCapabilities[Client], func(v Version, path string) bool {
 			return ClientCapabilities{}.With("elicitation", []byte(`{"form":{}}`)).With(path,
 				[]byte(`{}`)).Shape(v).declares(path)
 		}},
-		{"ServerCapabilities", shapes[Server], func(v Version, path string) bool {
+		{"ServerCapabilities", schemaCapabilities[Server], func(v Version, path string) bool {
 			return ServerCapabilities{}.With(path, []byte(`{}`)).Shape(v).declares(path)
 		}},
 	} {
@@ -268,11 +268,12 @@ func TestCapabilityShapesMatchSchemas(t *testing.T) {
 // Every capability that gates a method is a capability that a peer can declare.
 func TestGatesNameKnownCapabilities(t *testing.T) {
 	for name, m := range methods {
-		known := slices.Concat(shapes[Client], shapes[Server])
-		if (m.needs == "") != (m.whose == nobody) || m.needs != "" && !slices.Contains(known, m.needs) {
-			t.Errorf("%s: gated on %q of %d", name, m.needs, m.whose)
+		known := slices.Concat(schemaCapabilities[Client], schemaCapabilities[Server])
+		if (m.needs == "") != (m.declarer == nobody) ||
+			m.needs != "" && !slices.Contains(known, m.needs) {
+			t.Errorf("%s: gated on %q of %d", name, m.needs, m.declarer)
 		}
-		if m.what == "" {
+		if m.action == "" {
 			t.Errorf("%s: has no action", name)
 		}
 	}

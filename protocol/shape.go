@@ -2,9 +2,9 @@ package protocol
 
 import "slices"
 
-// shape says that a capability exists in the revisions that have at least one of the features. A
-// capability that is not listed exists in all revisions.
-type shape struct {
+// versionedCapability says that a capability exists in the revisions that have at least one of the
+// features. A capability that is not listed exists in all revisions.
+type versionedCapability struct {
 	path     string
 	features []Feature
 }
@@ -12,7 +12,7 @@ type shape struct {
 // clientShapes and serverShapes list the capabilities that some revisions lack. Experimental names
 // that later became capabilities are hidden from the revisions that do not know the capability.
 var (
-	clientShapes = []shape{
+	clientShapes = []versionedCapability{
 		{"roots.listChanged", []Feature{RootsListChanged}},
 		{"sampling.context", []Feature{SamplingTools}},
 		{"sampling.tools", []Feature{SamplingTools}},
@@ -24,7 +24,7 @@ var (
 		{"experimental.elicitation", []Feature{Elicitation}},
 		{"experimental.tasks", []Feature{Tasks, TasksExtension}},
 	}
-	serverShapes = []shape{
+	serverShapes = []versionedCapability{
 		{"completions", []Feature{CompletionsCapability}},
 		{"tasks", []Feature{Tasks}},
 		{"extensions." + ExtensionTasks, []Feature{TasksExtension}},
@@ -50,7 +50,7 @@ func (c ServerCapabilities) Shape(v Version) ServerCapabilities {
 }
 
 // hidden lists the capabilities that revision v does not know.
-func hidden(shapes []shape, v Version) (paths []string) {
+func hidden(shapes []versionedCapability, v Version) (paths []string) {
 	if !v.known() {
 		v = V20241105
 	}
@@ -64,8 +64,8 @@ func hidden(shapes []shape, v Version) (paths []string) {
 
 // exists reports whether the revision knows the capability at all. A capability that a revision
 // cannot declare must not gate a method: completion/complete of 2024-11-05 needs no capability.
-func exists(shapes []shape, v Version, path string) bool {
-	i := slices.IndexFunc(shapes, func(s shape) bool { return s.path == path })
+func exists(shapes []versionedCapability, v Version, path string) bool {
+	i := slices.IndexFunc(shapes, func(s versionedCapability) bool { return s.path == path })
 	return i < 0 || slices.ContainsFunc(shapes[i].features, v.Has)
 }
 
@@ -85,18 +85,21 @@ const (
 	CanTasks
 )
 
-// OfOthers is the mask of the bits that hold a digest of the extensions that mcpd passes through
-// without knowing them. Digests are compared as a whole; their single bits have no meaning.
+// OtherExtensions is the mask of the bits that hold a digest of the extensions that mcpd passes
+// through without knowing them. Digests are compared as a whole; their single bits have no meaning.
 const (
-	hostedBits             = 8
-	OfOthers   Fingerprint = ^Fingerprint(1<<hostedBits - 1)
+	hostedBits                  = 8
+	OtherExtensions Fingerprint = ^Fingerprint(1<<hostedBits - 1)
 )
 
 // Asks reports whether the capabilities allow a server to send requests to its client.
-func (f Fingerprint) Asks() bool { return f != f.Unasked() }
+func (f Fingerprint) AllowsServerRequests() bool { return f != f.WithoutServerRequests() }
 
-// Unasked is f without the capabilities that allow a server to send requests to its client.
-func (f Fingerprint) Unasked() Fingerprint { return f & (CanUI | CanTasks | OfOthers) }
+// WithoutServerRequests is f without the capabilities that allow a server to send requests to its
+// client.
+func (f Fingerprint) WithoutServerRequests() Fingerprint {
+	return f & (CanUI | CanTasks | OtherExtensions)
+}
 
 var fingerprints = []struct {
 	bit  Fingerprint
@@ -123,7 +126,7 @@ func (c ClientCapabilities) Fingerprint() (f Fingerprint) {
 			f |= row.bit
 		}
 	}
-	return f | c.others()
+	return f | c.otherExtensions()
 }
 
 // String lists the capabilities, separated by commas; "none" for an empty fingerprint.
@@ -134,7 +137,7 @@ func (f Fingerprint) String() string {
 			text += "," + row.path
 		}
 	}
-	if f&OfOthers != 0 {
+	if f&OtherExtensions != 0 {
 		text += ",other extensions"
 	}
 	if text == "" {

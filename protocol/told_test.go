@@ -33,12 +33,12 @@ func TestToldIsTheFingerprintAskedFor(t *testing.T) {
 			if !g.Within(c.Fingerprint()) {
 				continue
 			}
-			told := c.Told(g)
+			told := c.RestrictTo(g)
 			if got := told.Fingerprint(); got != g || !told.Has("experimental.x") {
 				t.Errorf("%s told as %s is %s", c.Raw(), g, told.Raw())
 			}
 		}
-		if told := c.Told(c.Fingerprint()); string(told.Raw()) != string(c.Raw()) {
+		if told := c.RestrictTo(c.Fingerprint()); string(told.Raw()) != string(c.Raw()) {
 			t.Errorf("%s told in full is %s", c.Raw(), told.Raw())
 		}
 	}

@@ -69,8 +69,8 @@ func Mapped(err error) bool {
 	return ok || errors.As(err, &sent)
 }
 
-// Theirs reports whether a peer sent the error, so that Translate passes it on unchanged.
-func Theirs(err error) bool {
+// FromPeer reports whether a peer sent the error, so that Translate passes it on unchanged.
+func FromPeer(err error) bool {
 	if _, ours := condition(err); ours {
 		return false
 	}
@@ -135,7 +135,7 @@ func condition(err error) (*Error, bool) {
 	case errors.As(err, &e):
 		return e, true
 	case errors.As(err, &decode):
-		return &Error{Condition: refusals[decode.Reason], Message: decode.Error()}, true
+		return &Error{Condition: decodeConditions[decode.Reason], Message: decode.Error()}, true
 	case errors.As(err, &bare):
 		return &Error{Condition: bare, Message: strings.ReplaceAll(bare.String(), "_", " ")}, true
 	case errors.Is(err, context.DeadlineExceeded):
@@ -144,7 +144,7 @@ func condition(err error) (*Error, bool) {
 	return nil, false
 }
 
-var refusals = map[jsonrpc.Reason]Condition{
+var decodeConditions = map[jsonrpc.Reason]Condition{
 	jsonrpc.ReasonParse:          ConditionParse,
 	jsonrpc.ReasonInvalidRequest: ConditionInvalidRequest,
 	jsonrpc.ReasonLimits:         ConditionLimits,
@@ -194,7 +194,7 @@ func TranslateErrorWithContext(err error, c ErrorContext) jsonrpc.Message {
 	e := *Translate(err, c.Version)
 	var pairs []string
 	if c.Method != "" {
-		pairs = append(pairs, "method", cut(c.Method))
+		pairs = append(pairs, "method", truncate(c.Method))
 	}
 	if c.Phase != "" {
 		pairs = append(pairs, "phase", c.Phase)
@@ -234,5 +234,5 @@ func sanitise(text string) string {
 			words[i] = scheme + "://[redacted]" + rest[at:]
 		}
 	}
-	return cut(strings.Join(words, " "))
+	return truncate(strings.Join(words, " "))
 }

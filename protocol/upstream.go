@@ -18,14 +18,14 @@ func Timeout(after time.Duration) *Error {
 // UpstreamLost returns the error of a request whose server went away. MaybeExecuted says that the
 // server may have acted on the request; the caller then has to decide whether to repeat it.
 func UpstreamLost(server string, maybeExecuted bool, cause error) *Error {
-	message := "server " + shown(server) + " was lost before it received the request"
+	message := "server " + quoted(server) + " was lost before it received the request"
 	if maybeExecuted {
-		message = "server " + shown(server) + " was lost; it may have executed the request"
+		message = "server " + quoted(server) + " was lost; it may have executed the request"
 	}
 	return &Error{
 		Condition: ConditionUpstreamLost,
 		Message:   message,
-		Data:      unfinished(server, maybeExecuted),
+		Data:      unansweredData(server, maybeExecuted),
 		Cause:     cause,
 	}
 }
@@ -37,8 +37,8 @@ func UpstreamLost(server string, maybeExecuted bool, cause error) *Error {
 func UpstreamQuarantined(server string, maybeExecuted bool, cause error) *Error {
 	e := &Error{
 		Condition: ConditionUpstreamQuarantined,
-		Message:   "server " + shown(server) + " is quarantined",
-		Data:      unfinished(server, maybeExecuted),
+		Message:   "server " + quoted(server) + " is quarantined",
+		Data:      unansweredData(server, maybeExecuted),
 		Cause:     cause,
 	}
 	if maybeExecuted {
@@ -53,8 +53,8 @@ func UpstreamQuarantined(server string, maybeExecuted bool, cause error) *Error 
 func UpstreamRemoved(server string, maybeExecuted bool, cause error) *Error {
 	e := &Error{
 		Condition: ConditionUpstreamRemoved,
-		Message:   "server " + shown(server) + " was removed from the configuration",
-		Data:      unfinished(server, maybeExecuted), Cause: cause,
+		Message:   "server " + quoted(server) + " was removed from the configuration",
+		Data:      unansweredData(server, maybeExecuted), Cause: cause,
 	}
 	// e.Data is an object, so Set cannot fail.
 	e.Data, _ = splice.Set(e.Data, jsontext.Value("false"), "retryable")
@@ -67,17 +67,17 @@ func UpstreamRemoved(server string, maybeExecuted bool, cause error) *Error {
 // Stopping returns the error of a request that the shutdown of the host cuts off. Server is empty
 // if no server was chosen for the request. MaybeExecuted has the same meaning as for UpstreamLost.
 func Stopping(server string, maybeExecuted bool) *Error {
-	message := "the host is stopping; server " + shown(server) + " did not receive the request"
+	message := "the host is stopping; server " + quoted(server) + " did not receive the request"
 	switch {
 	case server == "":
 		message = "the host is stopping; no server received the request"
 	case maybeExecuted:
-		message = "the host is stopping; server " + shown(server) + " may have executed the request"
+		message = "the host is stopping; server " + quoted(server) + " may have executed the request"
 	}
 	return &Error{
 		Condition: ConditionStopping,
 		Message:   message,
-		Data:      unfinished(server, maybeExecuted),
+		Data:      unansweredData(server, maybeExecuted),
 	}
 }
 
@@ -92,57 +92,57 @@ func Restarted() *Error {
 	}
 }
 
-// Forgotten returns the error of a request that the host lost track of in a crash of its own. The
+// LostInCrash returns the error of a request that the host lost track of in a crash of its own. The
 // server may have executed the request.
-func Forgotten(server string, cause error) *Error {
+func LostInCrash(server string, cause error) *Error {
 	return &Error{
 		Condition: ConditionInternal,
-		Message: "the host lost track of the request in a crash; server " + shown(
+		Message: "the host lost track of the request in a crash; server " + quoted(
 			server,
 		) + " may have executed it",
-		Data:  unfinished(server, true),
+		Data:  unansweredData(server, true),
 		Cause: cause,
 	}
 }
 
-// Unanswered returns a copy of e for a request that ended without an answer from the server, for
+// WithoutAnswer returns a copy of e for a request that ended without an answer from the server, for
 // example because of its deadline. The copy's data name the server and whether the request is
 // retryable. MaybeExecuted has the same meaning as for UpstreamLost.
-func (e *Error) Unanswered(server string, maybeExecuted bool) *Error {
+func (e *Error) WithoutAnswer(server string, maybeExecuted bool) *Error {
 	about := *e
-	about.Data = union(unfinished(server, maybeExecuted), e.Data)
+	about.Data = union(unansweredData(server, maybeExecuted), e.Data)
 	return &about
 }
 
-// Because returns a copy of e that appends the message of why and adds its data.
-func (e *Error) Because(why *Error) *Error {
+// WithCause returns a copy of e that appends the message of why and adds its data.
+func (e *Error) WithCause(why *Error) *Error {
 	about := *e
 	about.Message += why.Message
 	about.Data = union(e.Data, why.Data)
 	return &about
 }
 
-// Cut returns a copy of e for a request that ended because of e, where e is for example from
-// TenantDown. Server is empty if no server was chosen for the request. MaybeExecuted has the same
-// meaning as for UpstreamLost.
-func (e *Error) Cut(server string, maybeExecuted bool) *Error {
-	about := e.Unanswered(server, maybeExecuted)
+// EndedBeforeAnswer returns a copy of e for a request that ended because of e, where e is for
+// example from TenantDown. Server is empty if no server was chosen for the request. MaybeExecuted
+// has the same meaning as for UpstreamLost.
+func (e *Error) EndedBeforeAnswer(server string, maybeExecuted bool) *Error {
+	about := e.WithoutAnswer(server, maybeExecuted)
 	switch {
 	case maybeExecuted && server == "":
 		about.Message += "; a server may have executed the request"
 	case maybeExecuted:
-		about.Message += "; server " + shown(server) + " may have executed the request"
+		about.Message += "; server " + quoted(server) + " may have executed the request"
 	case server == "":
 		about.Message += "; no server received the request"
 	default:
-		about.Message += "; server " + shown(server) + " did not receive the request"
+		about.Message += "; server " + quoted(server) + " did not receive the request"
 	}
 	return about
 }
 
-// reading holds the methods that change nothing at a server. It excludes tools/call, whatever
-// annotations the tool has.
-var reading = map[string]bool{
+// readOnlyMethods holds the methods that change nothing at a server. It excludes tools/call,
+// whatever annotations the tool has.
+var readOnlyMethods = map[string]bool{
 	"tools/list":               true,
 	"prompts/list":             true,
 	"resources/list":           true,
@@ -152,15 +152,15 @@ var reading = map[string]bool{
 	"completion/complete":      true,
 }
 
-// OnlyReads reports whether a request with that method changes nothing at a server, so that it is
+// IsReadOnly reports whether a request with that method changes nothing at a server, so that it is
 // safe to repeat.
-func OnlyReads(method string) bool { return reading[method] }
+func IsReadOnly(method string) bool { return readOnlyMethods[method] }
 
-// Repeating marks e as retryable if the method only reads, even if the request was executed. The
-// error e must be that of a request with that method that has no answer. Repeating changes e and
-// returns it.
-func (e *Error) Repeating(method string) *Error {
-	if OnlyReads(method) {
+// MarkRetryable marks e as retryable if the method only reads, even if the request was executed.
+// The error e must be that of a request with that method that has no answer. Repeating changes e
+// and returns it.
+func (e *Error) MarkRetryable(method string) *Error {
+	if IsReadOnly(method) {
 		e.Data = jsontext.Value(
 			bytes.Replace(e.Data, []byte(`"retryable":false`), []byte(`"retryable":true`), 1),
 		)
@@ -168,9 +168,9 @@ func (e *Error) Repeating(method string) *Error {
 	return e
 }
 
-// unfinished returns the data of the error of a request that has no answer. Its member retryable
-// says that the request is safe to repeat.
-func unfinished(server string, maybeExecuted bool) jsontext.Value {
+// unansweredData returns the data of the error of a request that has no answer. Its member
+// retryable says that the request is safe to repeat.
+func unansweredData(server string, maybeExecuted bool) jsontext.Value {
 	d := jsontext.Value(`{"maybeExecuted":`)
 	if server != "" { // empty if no server was chosen
 		d = data("server", server)
@@ -187,8 +187,8 @@ func unfinished(server string, maybeExecuted bool) jsontext.Value {
 func UpstreamUnavailable(server string, retryAfter time.Duration, cause error) *Error {
 	return &Error{
 		Condition:  ConditionUpstreamUnavailable,
-		Message:    "server " + shown(server) + " refused the request for now",
-		Data:       unfinished(server, false),
+		Message:    "server " + quoted(server) + " refused the request for now",
+		Data:       unansweredData(server, false),
 		RetryAfter: retryAfter,
 		Cause:      cause,
 	}
@@ -200,8 +200,8 @@ func UpstreamUnavailable(server string, retryAfter time.Duration, cause error) *
 func UpstreamInvalid(server string, cause error) *Error {
 	return &Error{
 		Condition: ConditionUpstreamInvalid,
-		Message:   "server " + shown(server) + " sent an invalid answer",
-		Data:      unfinished(server, true),
+		Message:   "server " + quoted(server) + " sent an invalid answer",
+		Data:      unansweredData(server, true),
 		Cause:     cause,
 	}
 }

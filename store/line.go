@@ -42,8 +42,8 @@ type record struct {
 	Value  jsontext.Value `json:"v,omitzero"`
 }
 
-// about is the text of the first line.
-type about struct {
+// header is the text of the first line.
+type header struct {
 	Format string `json:"mcpd_state"`
 }
 
@@ -128,7 +128,7 @@ func (r *reader) header() error {
 	if err != nil {
 		return errFormat
 	}
-	var a about
+	var a header
 	if err := json.Unmarshal(t, &a); err != nil || a.Format == "" {
 		return errFormat
 	}

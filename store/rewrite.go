@@ -22,7 +22,7 @@ func (s *Store) rewrite() error {
 		err = s.sync(tmp)
 	}
 	if err == nil {
-		_, err = s.there()
+		_, err = s.hasName()
 	}
 	if err == nil {
 		err = os.Rename(tmp.Name(), s.path)
@@ -32,11 +32,11 @@ func (s *Store) rewrite() error {
 		return fmt.Errorf("store: %w", errors.Join(err, tmp.Close()))
 	}
 	_ = s.f.Close() // its values are in the new log, and on the disk
-	s.f, s.live, s.size, s.garbage, s.torn, s.doubted = tmp, next.live, next.size, 0, false, true
+	s.f, s.live, s.size, s.garbage, s.torn, s.syncFailed = tmp, next.live, next.size, 0, false, true
 	if err := s.syncDir(); err != nil {
 		return err
 	}
-	s.doubted = false
+	s.syncFailed = false
 	return nil
 }
 
@@ -44,12 +44,12 @@ func (s *Store) rewrite() error {
 // that cannot be read any more is left out.
 func (s *Store) copy(to *os.File) (*Store, error) {
 	w := bufio.NewWriterSize(to, 256<<10)
-	first, err := appendText(nil, about{Format})
+	first, err := appendText(nil, header{Format})
 	if err != nil {
 		return nil, err
 	}
 	_, _ = w.Write(first) // Flush returns the error
-	next := &Store{size: int64(len(first)), live: make(map[Bucket]map[string]place, len(s.live))}
+	next := &Store{size: int64(len(first)), live: make(map[Bucket]map[string]location, len(s.live))}
 	for b, values := range s.live {
 		for key, at := range values {
 			line, err := s.line(at)
@@ -60,7 +60,7 @@ func (s *Store) copy(to *os.File) (*Store, error) {
 				continue
 			}
 			_, _ = w.Write(append(line, '\n'))
-			next.put(b, key, place{next.size, at.n})
+			next.put(b, key, location{next.size, at.n})
 			next.size += int64(at.n)
 		}
 	}

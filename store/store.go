@@ -75,25 +75,25 @@ const minGarbage = 1 << 20
 // file is the name of the log in the state directory.
 const file = "state.log"
 
-// place locates a line in the log: its offset and its length with the newline, in bytes.
-type place struct {
+// location locates a line in the log: its offset and its length with the newline, in bytes.
+type location struct {
 	at int64
 	n  int
 }
 
 // Store is an open log. It is safe for concurrent use.
 type Store struct {
-	path string
-	own  func() error         // see Open
-	sync func(*os.File) error // (*os.File).Sync, except in tests
+	path       string
+	checkOwner func() error         // see Open
+	sync       func(*os.File) error // (*os.File).Sync, except in tests
 
-	mu      sync.Mutex // guards what follows
-	f       *os.File
-	size    int64 // bytes of complete lines
-	garbage int64 // bytes of outdated lines among them
-	torn    bool  // a partial line may follow the complete ones
-	doubted bool  // a sync has failed: the contents may never reach the disk
-	live    map[Bucket]map[string]place
+	mu         sync.Mutex // guards what follows
+	f          *os.File
+	size       int64 // bytes of complete lines
+	garbage    int64 // bytes of outdated lines among them
+	torn       bool  // a partial line may follow the complete ones
+	syncFailed bool  // a sync has failed: the contents may never reach the disk
+	live       map[Bucket]map[string]location
 }
 
 // Damage describes the unreadable part of a log at its opening, and the name under which the old
@@ -135,8 +135,8 @@ func Open(dir string, own func() error) (s *Store, damage *Damage, err error) {
 		own = func() error { return nil }
 	}
 	s = &Store{
-		path: filepath.Join(dir, file), own: own, sync: (*os.File).Sync,
-		live: map[Bucket]map[string]place{},
+		path: filepath.Join(dir, file), checkOwner: own, sync: (*os.File).Sync,
+		live: map[Bucket]map[string]location{},
 	}
 	s.f, err = regular.OpenFile(s.path, os.O_RDWR, 0)
 	switch {
@@ -204,12 +204,12 @@ func (s *Store) load() *Damage {
 			}
 			continue
 		}
-		s.note(c, place{at, int(r.at - at)})
+		s.note(c, location{at, int(r.at - at)})
 	}
 }
 
 // note accounts for a line that was written or read.
-func (s *Store) note(c Change, at place) {
+func (s *Store) note(c Change, at location) {
 	s.garbage += int64(s.live[c.Bucket][c.Key].n)
 	if c.Value != nil {
 		s.put(c.Bucket, c.Key, at)
@@ -221,9 +221,9 @@ func (s *Store) note(c Change, at place) {
 	}
 }
 
-func (s *Store) put(b Bucket, key string, at place) {
+func (s *Store) put(b Bucket, key string, at location) {
 	if s.live[b] == nil {
-		s.live[b] = map[string]place{}
+		s.live[b] = map[string]location{}
 	}
 	s.live[b][key] = at
 }
@@ -236,7 +236,7 @@ func (s *Store) Apply(changes []Change) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var lines []byte
-	places := make([]place, len(changes))
+	places := make([]location, len(changes))
 	if err := s.verify(); err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (s *Store) Apply(changes []Change) error {
 		if lines, err = appendLine(lines, c); err != nil {
 			return fmt.Errorf("store: %s %q: %w", c.Bucket, c.Key, err)
 		}
-		places[i] = place{s.size + int64(at), len(lines) - at}
+		places[i] = location{s.size + int64(at), len(lines) - at}
 	}
 	if _, err := s.f.WriteAt(lines, s.size); err != nil {
 		s.torn = s.f.Truncate(s.size) != nil
@@ -316,7 +316,7 @@ func (s *Store) Get(b Bucket, key string) jsontext.Value {
 	return c.Value
 }
 
-func (s *Store) line(at place) ([]byte, error) {
+func (s *Store) line(at location) ([]byte, error) {
 	line := make([]byte, at.n)
 	if _, err := s.f.ReadAt(line, at.at); err != nil {
 		return nil, err

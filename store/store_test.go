@@ -149,7 +149,7 @@ func TestForeignAndBrokenFiles(t *testing.T) {
 		"first line":     {broken(0, end), 0},
 		"cut off":        {whole[:len(whole)-10], n - 1},
 		"cut in half":    {whole[:len(whole)/2+7], n/2 - 1},
-		"another format": {append(line(t, about{"99"}), whole[end:]...), 0},
+		"another format": {append(line(t, header{"99"}), whole[end:]...), 0},
 		"no JSON":        {append(bytes.Clone(whole), "12345678 {\n"...), n},
 		"a long line": {append(append(bytes.Clone(whole), bytes.Repeat([]byte("y"), maxLine+1)...),
 			'\n'), n},
@@ -365,7 +365,7 @@ func TestLogThatIsAPipeIsRefused(t *testing.T) {
 		}()
 		select {
 		case err := <-done:
-			if !errors.Is(err, regular.ErrNot) {
+			if !errors.Is(err, regular.ErrNotRegular) {
 				t.Errorf("%s: %v", name, err)
 			}
 		case <-time.After(10 * time.Second):

@@ -17,7 +17,7 @@ import (
 // could not be read any more, one Sync returns an error.
 func (s *Store) Sync() error {
 	s.mu.Lock()
-	f, doubted := s.f, s.doubted
+	f, doubted := s.f, s.syncFailed
 	s.mu.Unlock()
 	var failed error
 	if !doubted {
@@ -28,10 +28,10 @@ func (s *Store) Sync() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.f != f && !s.doubted { // as above
+	if s.f != f && !s.syncFailed { // as above
 		return nil
 	}
-	s.doubted = true
+	s.syncFailed = true
 	before := s.count()
 	if err := s.rewrite(); err != nil {
 		return fmt.Errorf("store: %w", errors.Join(failed, err))

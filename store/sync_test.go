@@ -110,8 +110,8 @@ func TestNameThatWasNotSynced(t *testing.T) {
 		return f.Sync()
 	}
 	_ = os.Remove(path)
-	if err := s.Verify(); err != nil || s.doubted {
-		t.Errorf("%v, doubted: %t", err, s.doubted)
+	if err := s.Verify(); err != nil || s.syncFailed {
+		t.Errorf("%v, doubted: %t", err, s.syncFailed)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestSyncAfterTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, doubted := range []bool{false, true} {
-		s.doubted = doubted
+		s.syncFailed = doubted
 		if err := s.Sync(); doubted != (err != nil) {
 			t.Errorf("doubted: %t, got %v", doubted, err)
 		}

@@ -17,10 +17,10 @@ func (s *Store) Verify() error {
 }
 
 func (s *Store) verify() error {
-	if err := s.own(); err != nil {
+	if err := s.checkOwner(); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	if there, err := s.there(); err != nil || there {
+	if there, err := s.hasName(); err != nil || there {
 		return err
 	}
 	if err := s.rewrite(); err != nil {
@@ -29,8 +29,8 @@ func (s *Store) verify() error {
 	return nil
 }
 
-// there reports whether our log is still at its path. Another file at the path is an error.
-func (s *Store) there() (bool, error) {
+// hasName reports whether our log is still at its path. Another file at the path is an error.
+func (s *Store) hasName() (bool, error) {
 	at, err := os.Stat(s.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil

@@ -105,10 +105,10 @@ func TestLogThatCannotBeWrittenAnew(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	own := s.own
+	own := s.checkOwner
 	used := errors.New("another mcpd uses it")
 	for _, refuse := range []error{used, nil} {
-		s.own = func() error { return refuse }
+		s.checkOwner = func() error { return refuse }
 		for range 2 {
 			if err := s.Apply([]Change{{Sessions, "c", value(3)}}); err == nil ||
 				refuse != nil && !errors.Is(err, used) {
@@ -116,7 +116,7 @@ func TestLogThatCannotBeWrittenAnew(t *testing.T) {
 			}
 		}
 	}
-	s.own = own
+	s.checkOwner = own
 	if err := s.Apply([]Change{{Sessions, "c", value(3)}}); err != nil {
 		t.Error(err)
 	}

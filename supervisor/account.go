@@ -14,7 +14,7 @@ func (a account) Count(n int) { a.Add(a.kind, n) }
 // queuedOf returns the function that counts bytes waiting for the servers of a tenant. The request
 // that these bytes belong to also counts, until its outcome.
 func (h *host) queuedOf(tenant string) func(bytes int) {
-	return account{h.kept.Of(tenant), quota.Outgoing}.Count
+	return account{h.ledger.Account(tenant), quota.Outgoing}.Count
 }
 
 // unwritten returns the account for a tenant's unwritten changes of the state, nil for changes of
@@ -23,7 +23,7 @@ func (h *host) unwritten(tenant string) *quota.Account {
 	if tenant == "" {
 		return nil
 	}
-	return h.kept.Of(tenant)
+	return h.ledger.Account(tenant)
 }
 
 // historiesOf is the account of a tenant's stream histories.

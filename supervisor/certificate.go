@@ -68,7 +68,7 @@ func (h *host) load() (*config.Config, string, error) {
 	if err != nil || served == nil || next.TLS.Cert == "" || served.IsOf(next.TLS.Cert, next.TLS.Key) {
 		return next, source, err
 	}
-	other, err := served.Another(next.TLS.Cert, next.TLS.Key, h.clock.Now())
+	other, err := served.LoadReplacement(next.TLS.Cert, next.TLS.Key, h.clock.Now())
 	if err != nil {
 		return nil, source, err
 	}
@@ -83,7 +83,7 @@ func (h *host) moveCertificate(c *config.Config) {
 	if served == nil || other == nil || !other.IsOf(c.TLS.Cert, c.TLS.Key) {
 		return
 	}
-	served.Become(other)
+	served.ReplaceWith(other)
 	h.renewCertificate() // also checks it
 	h.recorder.Emit(telemetry.CertificateRenewed{
 		File: served.File(), Left: served.Expires().Sub(h.clock.Now()),

@@ -64,8 +64,11 @@ func (h *host) newConnections(trusted func() []netip.Prefix) *streamable.Connect
 		Group: func(a netip.Addr) (netip.Prefix, bool) {
 			return quota.Network(a), !among(trusted(), a)
 		},
-		Proxied: func(a netip.Addr) bool { return h.now().config.ProxyProtocol && among(trusted(), a) },
-		Unknown: int64(h.unknownBytes()), UnknownOf: int64(h.addressBytes()),
+		Proxied: func(a netip.Addr) bool {
+			return h.now().config.ProxyProtocol && among(trusted(), a)
+		},
+		UnauthenticatedBytes:           int64(h.unknownBytes()),
+		UnauthenticatedBytesPerAddress: int64(h.addressBytes()),
 		Divide: func(total int64) streamable.Division {
 			return quota.Shares{Total: total, Tenants: len(h.now().config.Tenants)}
 		},

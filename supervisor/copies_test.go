@@ -81,7 +81,7 @@ func TestLargeAnswersCountAllThatTheyKeep(t *testing.T) {
 // A large call is in memory once, and once more for each rewrite of its content: names of the
 // aggregate, and fields for the way to its server.
 func TestLargeCallsAreSeldomCopied(t *testing.T) {
-	if mcptest.Raced {
+	if mcptest.RaceEnabled {
 		t.Skip("pools keep less with the race detector")
 	}
 	n := copying(t)

@@ -5,10 +5,10 @@ import "sync"
 // serverName identifies a server of a tenant.
 type serverName struct{ tenant, server string }
 
-// declared keeps one value for each configured server, together with the server's latest
+// perServer keeps one value for each configured server, together with the server's latest
 // declaration. Connections that were made under another declaration continue with the value that
 // they have.
-type declared[D comparable, V any] struct {
+type perServer[D comparable, V any] struct {
 	mu  sync.Mutex
 	all map[serverName]declaration[D, V]
 }
@@ -20,7 +20,7 @@ type declaration[D, V any] struct {
 
 // of returns the value for a server with this declaration. A new value is kept only if the server
 // is configured, and the declaration is not older than the one that is kept.
-func (d *declared[D, V]) of(
+func (d *perServer[D, V]) of(
 	now func() *settings, name serverName, how D, older func(D, D) bool, fresh func() V,
 ) V {
 	d.mu.Lock() // before reading the settings: keep may have read newer ones
@@ -41,7 +41,7 @@ func (d *declared[D, V]) of(
 }
 
 // keep forgets the servers that are not configured any more.
-func (d *declared[D, V]) keep(now func() *settings) {
+func (d *perServer[D, V]) keep(now func() *settings) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	servers := now().servers
@@ -53,7 +53,7 @@ func (d *declared[D, V]) keep(now func() *settings) {
 }
 
 // values returns all kept values.
-func (d *declared[D, V]) values() (all []V) {
+func (d *perServer[D, V]) values() (all []V) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, one := range d.all {

@@ -31,22 +31,22 @@ const linger = 5 * minute
 // identity sent to the server, by default the host's.
 func (h *host) connection(
 	t *tenant.Tenant, s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities,
-	self protocol.Implementation, r *client.Left, from otp.Ref,
+	self protocol.Implementation, r *client.AbandonedState, from otp.Ref,
 ) otp.Child {
 	if self.Name == "" {
-		self = h.self
+		self = h.identity
 	}
 	at := telemetry.Where{Tenant: t.Name, Server: s.Name}
 	o := client.Options{
 		Tenant: t.Name, Server: s.Name, Key: k, Declare: declare, Self: self, Restore: r,
-		Policy: s.Speak, Transport: s.Link().String(), Target: target(s),
+		Policy: s.Negotiation, Transport: s.Link().String(), Target: target(s),
 		Close:     h.release(t.Name),
 		Instances: s.Instances, ShareLogs: s.ShareLogs, Replay: s.Replay, Pending: h.pending(t),
 		Intensity: s.Intensity, StartTimeout: s.StartTimeout, RequestTimeout: h.requestTimeout(t),
 		ListTimeout: h.listTimeout(t), QuestionWait: h.questionWait(t),
 		Dispatcher: h.at(t, "notification_dispatcher"), Catalog: from,
-		Emit: h.recorder.Emit, Waited: &h.marks.calls, Kept: h.kept.Of(t.Name),
-		Forgot: func(from otp.Ref) { h.tellTenant(t, client.Forgotten{Server: s.Name, From: from}) },
+		Emit: h.recorder.Emit, Waited: &h.marks.calls, Kept: h.ledger.Account(t.Name),
+		Forgot: func(from otp.Ref) { h.tellTenant(t, client.UsersForgotten{Server: s.Name, From: from}) },
 	}
 	if s.Start != tenant.StartEager {
 		o.Idle = s.IdleStop
@@ -58,7 +58,7 @@ func (h *host) connection(
 	}
 	o.Known = h.knownOf(serverName{t.Name, s.Name}, k.Revision)
 	o.Dial = h.dial(t, s, at)
-	return client.Supervised(k, s.Intensity, holding(t.Limits.MaxPending, otp.Child{
+	return client.Supervised(k, s.Intensity, withMailbox(t.Limits.MaxPending, otp.Child{
 		Label: "connection", Shutdown: 5 * second, Start: otp.Worker(func() otp.Behaviour {
 			return client.New(o)
 		}),
@@ -100,7 +100,7 @@ func (h *host) faulty(dial client.Dial, who fault.Who) client.Dial {
 
 func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where) client.Dial {
 	spec := stdio.Spec{Command: s.Command.Reveal(), Dir: s.Cwd.Reveal(), Pass: s.EnvPass,
-		Env: map[string]string{}, For: at.Tenant,
+		Env: map[string]string{}, Tenant: at.Tenant,
 		Files: uint64(s.Files), FileSize: uint64(s.FileSize), Memory: uint64(s.Memory),
 		Processes: uint64(s.Processes)}
 	for _, a := range s.Args {
@@ -109,10 +109,10 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 	for name, value := range s.Env {
 		spec.Env[name] = value.Reveal()
 	}
-	stray := lines{tell: func(n uint32, sample string) {
+	stray := lineLimiter{report: func(n uint32, sample string) {
 		h.recorder.Emit(telemetry.UpstreamNoise{Where: at, Lines: n, Sample: sample})
 	}}
-	stderr := lines{tell: func(n uint32, sample string) {
+	stderr := lineLimiter{report: func(n uint32, sample string) {
 		h.recorder.Emit(telemetry.UpstreamStderr{Where: at, Lines: n, Sample: sample})
 	}}
 	spec.Stderr = func(line []byte, _ bool) {
@@ -122,7 +122,7 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 	return func(ctx context.Context, self otp.Ref) (transport.Upstream, error) {
 		spec := spec
 		if before := last.Load(); before != nil {
-			spec.Again = before.HasSettled()
+			spec.Restart = before.HasSettled()
 		}
 		ctx, cancel := context.WithTimeout(ctx, s.StartTimeout) // it waits for its turn
 		defer cancel()
@@ -134,7 +134,7 @@ func (h *host) dialProgram(t *tenant.Tenant, s tenant.Server, at telemetry.Where
 		last.Store(child)
 		edge := &h.now().config.Edge
 		return stdio.NewConn(child, stdio.Options{
-			Queue: queued(t), Queued: h.queuedOf(t.Name), Room: h.answersOf(t.Name),
+			Queue: queued(t), Queued: h.queuedOf(t.Name), Room: h.answerBudget(t.Name),
 			MaxDepth: edge.AnswerDepth, MaxMembers: edge.AnswerMembers,
 			Stray: func(s stdio.Stray) { stray.line(h.clock.Now(), s.Line) },
 		}), nil
@@ -150,7 +150,9 @@ func (h *host) dialBuiltin(t *tenant.Tenant, s tenant.Server) client.Dial {
 		_, err := otp.StartChild(ctx, sup, otp.Child{
 			ID: fmt.Sprintf("instance-%d", h.instances.Add(1)), Label: s.Builtin, Restart: otp.Temporary,
 			Start: otp.Worker(func() otp.Behaviour {
-				return demo.New(demo.Options{Conn: theirs, Build: h.self.Version, Pending: t.Limits.MaxPending})
+				return demo.New(demo.Options{
+					Conn: theirs, Build: h.identity.Version, Pending: t.Limits.MaxPending,
+				})
 			}),
 		})
 		if err != nil {

@@ -26,14 +26,15 @@ const maxCA = 1 << 20
 
 func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
 	o := streamable.ClientOptions{
-		URL: s.URL.Reveal(), Header: http.Header{}, Queued: h.queuedOf(t.Name), Room: h.answersOf(t.Name),
+		URL: s.URL.Reveal(), Header: http.Header{}, Queued: h.queuedOf(t.Name),
+		Room: h.answerBudget(t.Name),
 	}
 	o.Dialect = h.dialectOf(serverName{t.Name, s.Name}, s.URL.Reveal(), s.Link() == tenant.SSE)
 	for name, value := range s.Headers {
 		o.Header.Set(name, value.Reveal())
 	}
 	through := &route{
-		url: s.URL.Reveal(), proxy: s.Proxy.Reveal(), ca: s.CA.Reveal(), pools: &h.pools,
+		url: s.URL.Reveal(), proxy: s.Proxy.Reveal(), ca: s.CA.Reveal(), pools: &h.transports,
 		window: h.window(),
 		dial: faulty.Dial(streamable.Direct, streamable.DialTime, h.faults, fault.Who{
 			Tenant: t.Name, Server: s.Name,
@@ -55,8 +56,8 @@ func (h *host) dialURL(t *tenant.Tenant, s tenant.Server) client.Dial {
 type route struct {
 	url, proxy, ca string // as configured
 	dial           streamable.Dial
-	pools          *pools
-	window         int // see streamable.Way
+	pools          *transports
+	window         int // see streamable.Route
 
 	mu    sync.Mutex // guards the fields below: a dial that hung may return during the next
 	pem   []byte
@@ -74,14 +75,14 @@ func (r *route) transport() (*streamable.Transport, error) {
 	if r.using != nil && bytes.Equal(pem, r.pem) {
 		return r.using, nil
 	}
-	way := streamable.Way{Window: r.window}
+	way := streamable.Route{Window: r.window}
 	if way.Proxy, err = proxyFor(r.url, r.proxy, http.ProxyFromEnvironment); err != nil {
 		return nil, err
 	}
 	if way.Roots, err = rootsWith(pem); err != nil {
 		return nil, &streamable.CAError{File: r.ca, Err: err}
 	}
-	r.pem, r.using = pem, r.pools.add(streamable.NewTransportBy(r.dial, way))
+	r.pem, r.using = pem, r.pools.add(streamable.NewTransportVia(r.dial, way))
 	return r.using, nil
 }
 

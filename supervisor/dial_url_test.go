@@ -54,7 +54,7 @@ func TestProxyForAServer(t *testing.T) {
 // The file of certificates is read again for each connection, and its problems are reported.
 func TestRouteReadsItsCertificatesAnew(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	r := &route{url: "https://a.test/mcp", proxy: "direct", ca: file, pools: &pools{}}
+	r := &route{url: "https://a.test/mcp", proxy: "direct", ca: file, pools: &transports{}}
 	write := func(text []byte) {
 		t.Helper()
 		if err := os.WriteFile(file, text, 0o600); err != nil {

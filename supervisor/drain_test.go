@@ -16,17 +16,17 @@ func TestDrain(t *testing.T) {
 		parting, over bool
 	}{
 		{0, long, stageFinish, true, false}, // a client between two calls learns that its connection ends
-		{farewell, long, stageFinish, true, true},
-		{farewell, 0, stageFinish, false, false},
-		{time.Second, settle - farewell - 1, stageFinish, false, false},
-		{time.Second, settle - farewell, stageFinish, true, false},
-		{time.Second, settle - 1, stageFinish, true, false},
-		{time.Second, settle, stageFinish, true, true},
+		{partingNotice, long, stageFinish, true, true},
+		{partingNotice, 0, stageFinish, false, false},
+		{time.Second, quietBeforeEnd - partingNotice - 1, stageFinish, false, false},
+		{time.Second, quietBeforeEnd - partingNotice, stageFinish, true, false},
+		{time.Second, quietBeforeEnd - 1, stageFinish, true, false},
+		{time.Second, quietBeforeEnd, stageFinish, true, true},
 		{20*time.Second - 1, 0, stageFinish, false, false},
 		{20 * time.Second, 0, stageRefuse, true, false},
 		{20 * time.Second, 1, stageRefuse, true, false}, // a client that continues is refused, not cut
-		{20*time.Second + farewell, 0, stageRefuse, true, false},
-		{20*time.Second + farewell, 1, stageRefuse, true, true},
+		{20*time.Second + partingNotice, 0, stageRefuse, true, false},
+		{20*time.Second + partingNotice, 1, stageRefuse, true, true},
 		{27*time.Second - 1, 0, stageRefuse, true, false},
 		{27 * time.Second, 0, stageAnswer, true, true},
 	} {
@@ -46,7 +46,7 @@ func TestDrain(t *testing.T) {
 // connections, except while a client is awaited.
 func TestDrainThatHandsOver(t *testing.T) {
 	begun := time.Now()
-	d := &drain{begun: begun, budget: 30 * time.Second, hands: true}
+	d := &drain{begun: begun, budget: 30 * time.Second, handsOver: true}
 	for _, test := range []struct {
 		at, idle time.Duration
 		awaited  bool
@@ -54,9 +54,9 @@ func TestDrainThatHandsOver(t *testing.T) {
 		over     bool
 	}{
 		{0, time.Hour, false, false, false},
-		{farewell, 0, false, false, false},
-		{farewell, 1, false, false, true},
-		{farewell, 0, true, true, false},
+		{partingNotice, 0, false, false, false},
+		{partingNotice, 1, false, false, true},
+		{partingNotice, 0, true, true, false},
 		{20*time.Second - 1, 0, true, true, false},
 		{20 * time.Second, 0, true, false, false},
 		{20 * time.Second, 1, true, false, true},
@@ -75,7 +75,7 @@ func TestDrainThatHandsOver(t *testing.T) {
 // The parts of a drain are in order, however short the drain is.
 func TestShortDrain(t *testing.T) {
 	d := &drain{begun: time.Now(), budget: time.Second}
-	refuse, answer := d.until(stageRefuse).Sub(d.begun), d.until(stageAnswer).Sub(d.begun)
+	refuse, answer := d.stageBegin(stageRefuse).Sub(d.begun), d.stageBegin(stageAnswer).Sub(d.begun)
 	if refuse < 600*time.Millisecond || answer <= refuse || answer >= d.budget {
 		t.Errorf("refuses after %v, answers after %v", refuse, answer)
 	}

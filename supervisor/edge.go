@@ -29,9 +29,9 @@ type Edge struct {
 	openings quota.Rates
 	Clock    clock.Clock
 	Index    *session.Index
-	Kept     *quota.Ledger
-	// Down returns why a tenant does not run, nil while it does.
-	Down func(tenant string) *protocol.Error
+	Ledger   *quota.Ledger
+	// TenantDown returns why a tenant does not run, nil while it does.
+	TenantDown func(tenant string) *protocol.Error
 	// Closing returns why no session is opened, nil while sessions are.
 	Closing  func() *protocol.Error
 	Sessions func() otp.Ref // core/session_manager
@@ -45,7 +45,7 @@ var (
 // Route finds the endpoint that a path names, and who is calling. An unknown tenant, a missing key
 // and a wrong key get the same refusal. Only callers that may use the tenant learn that a server
 // does not exist.
-func (h *Edge) Route(r *http.Request) (ep streamable.Endpoint, door streamable.Door,
+func (h *Edge) Route(r *http.Request) (ep streamable.Endpoint, door streamable.RouteKind,
 	refused *protocol.Error) {
 	path := h.now().path(r)
 	route, ok := tenant.ParsePath(path)
@@ -55,12 +55,12 @@ func (h *Edge) Route(r *http.Request) (ep streamable.Endpoint, door streamable.D
 		}
 		return ep, door, protocol.EndpointNotFound()
 	}
-	ep, refused = h.enter(r, route)
-	return ep, doors[route.Kind], refused
+	ep, refused = h.authenticate(r, route)
+	return ep, routes[route.Kind], refused
 }
 
-// doors maps each kind of path to the transport's route.
-var doors = []streamable.Door{
+// routes maps each kind of path to the transport's route.
+var routes = []streamable.RouteKind{
 	tenant.MCP: streamable.Streamable, tenant.Events: streamable.Events,
 	tenant.Messages: streamable.Messages,
 }
@@ -72,14 +72,15 @@ func credentials(r *http.Request) auth.Credentials {
 	}
 }
 
-// enter authenticates the caller of the endpoint that a path names.
-func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, *protocol.Error) {
+// authenticate authenticates the caller of the endpoint that a path names.
+func (h *Edge) authenticate(r *http.Request, route tenant.Route) (streamable.Endpoint,
+	*protocol.Error) {
 	now := h.now()
 	who, err := now.keys.Authenticate(route.Tenant, credentials(r))
 	if err != nil {
 		return streamable.Endpoint{}, h.refusal(r, err)
 	}
-	if err := h.opens(r, now, route.Tenant); err != nil {
+	if err := h.checkTenant(r, now, route.Tenant); err != nil {
 		return streamable.Endpoint{}, err
 	}
 	if route.Server != "" {
@@ -90,22 +91,22 @@ func (h *Edge) enter(r *http.Request, route tenant.Route) (streamable.Endpoint, 
 			return streamable.Endpoint{}, protocol.ServerNotFound(route.Server, t.ServerNames())
 		}
 	}
-	if err := h.counts(now, route.Tenant, who.Name); err != nil {
+	if err := h.countRequest(now, route.Tenant, who.Name); err != nil {
 		return streamable.Endpoint{}, err
 	}
 	return streamable.Endpoint{Tenant: route.Tenant, Server: route.Server, Principal: who.Name}, nil
 }
 
 // opens checks that a tenant runs, and may have the connection of a request.
-func (h *Edge) opens(r *http.Request, now *settings, name string) *protocol.Error {
+func (h *Edge) checkTenant(r *http.Request, now *settings, name string) *protocol.Error {
 	if full := streamable.Claim(r, name, now.tenants[name].Limits.MaxConnections); full != "" {
 		return &protocol.Error{Condition: protocol.ConditionOverloaded, Message: full, RetryAfter: second}
 	}
-	return h.Down(name)
+	return h.TenantDown(name)
 }
 
 // counts counts one more request of a principal against the rate limits.
-func (h *Edge) counts(now *settings, tenant, principal string) *protocol.Error {
+func (h *Edge) countRequest(now *settings, tenant, principal string) *protocol.Error {
 	limits := &now.tenants[tenant].Limits
 	if wait := h.requests.Take(h.Clock.Now(), tenant, principal, limits.MaxRate,
 		limits.MaxPrincipalRate); wait > 0 {
@@ -116,7 +117,7 @@ func (h *Edge) counts(now *settings, tenant, principal string) *protocol.Error {
 
 // Settings implements streamable.Recaller. Keys, servers and the base path are part of the
 // settings, and a key never expires by itself.
-func (h *Edge) Settings() uint64 { return h.now().number }
+func (h *Edge) Settings() uint64 { return h.now().id }
 
 // Enter implements streamable.Recaller.
 func (h *Edge) Enter(r *http.Request, ep streamable.Endpoint) *protocol.Error {
@@ -124,14 +125,14 @@ func (h *Edge) Enter(r *http.Request, ep streamable.Endpoint) *protocol.Error {
 	if now.tenants[ep.Tenant] == nil { // a reload took the tenant away since Settings was asked
 		return h.refusal(r, auth.ErrUnauthorized)
 	}
-	if err := h.opens(r, now, ep.Tenant); err != nil {
+	if err := h.checkTenant(r, now, ep.Tenant); err != nil {
 		return err
 	}
-	return h.counts(now, ep.Tenant, ep.Principal)
+	return h.countRequest(now, ep.Tenant, ep.Principal)
 }
 
-// admit counts a session that is about to be opened against the rate limits.
-func (h *Edge) admit(ep streamable.Endpoint) error {
+// countOpening counts a session that is about to be opened against the rate limits.
+func (h *Edge) countOpening(ep streamable.Endpoint) error {
 	if refused := h.Closing(); refused != nil {
 		return refused
 	}
@@ -148,7 +149,7 @@ func (h *Edge) admit(ep streamable.Endpoint) error {
 // without a credential is not a failure: clients that look for the content of a 401 send one at
 // each start.
 func (h *Edge) refusal(r *http.Request, err error) *protocol.Error {
-	if err == auth.ErrUnauthorized && !credentials(r).Given() {
+	if err == auth.ErrUnauthorized && !credentials(r).Present() {
 		return protocol.Unauthenticated()
 	}
 	now, rate := h.Clock.Now(), quota.PerMinute(h.now().config.Edge.Failures)
@@ -189,7 +190,7 @@ func (h *Edge) OpenPushed(
 
 func (h *Edge) open(ctx context.Context, r session.OpenRequest, init jsonrpc.Message,
 	out transport.Sink) (*session.Handle, error) {
-	if err := h.admit(r.Endpoint); err != nil {
+	if err := h.countOpening(r.Endpoint); err != nil {
 		return nil, err
 	}
 	s, err := h.start(ctx, r)
@@ -224,21 +225,22 @@ func (h *Edge) shared(ctx context.Context, ep streamable.Endpoint,
 	required := h.now().required[ep.Tenant]
 	for _, capability := range required {
 		if peer.Capabilities.Has(capability) {
-			peer.Meets += capability + " "
+			peer.Required += capability + " "
 		}
 	}
 	if s, ok := h.Index.Peer(ep, peer); ok && s.Serving() {
 		s.Touch()
 		return s, nil
 	}
-	peer.Capabilities = kept(peer.Capabilities, required)
+	peer.Capabilities = keptCapabilities(peer.Capabilities, required)
 	return h.start(ctx, session.OpenRequest{Endpoint: ep, Peer: &peer})
 }
 
 // kept returns the capabilities that a peer keeps from its first client, in memory of their own:
 // those that servers can be told, and those that the tenant's policy requires.
-func kept(c protocol.ClientCapabilities, required []string) protocol.ClientCapabilities {
-	k := client.Carried(c)
+func keptCapabilities(c protocol.ClientCapabilities,
+	required []string) protocol.ClientCapabilities {
+	k := client.PassableCapabilities(c)
 	for _, capability := range required {
 		if settings, ok := c.Settings(capability); ok && !k.Has(capability) {
 			k = k.With(capability, settings)
@@ -249,26 +251,26 @@ func kept(c protocol.ClientCapabilities, required []string) protocol.ClientCapab
 
 // start requests a session and waits until it has its actor.
 func (h *Edge) start(ctx context.Context, r session.OpenRequest) (*session.Handle, error) {
-	if err := h.Down(r.Endpoint.Tenant); err != nil { // an embedded host is not checked before
+	if err := h.TenantDown(r.Endpoint.Tenant); err != nil { // an embedded host is not checked before
 		return nil, err
 	}
-	if full := h.Kept.Of(r.Endpoint.Tenant).Begins(); full != nil {
-		return nil, full.Told()
+	if full := h.Ledger.Account(r.Endpoint.Tenant).CheckBegin(); full != nil {
+		return nil, full.ClientError()
 	}
 	start, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	s, err := otp.Do[session.OpenRequest, *session.Handle](start, h.Sessions(), r)
-	return s, unopened(r.Endpoint.Tenant, err)
+	return s, sessionError(r.Endpoint.Tenant, err)
 }
 
-// unopened returns the error for a client that gets no session. The client may try again when the
-// session manager is paused or busy, or refuses a tenant whose messages crash it.
-func unopened(tenant string, err error) error {
+// sessionError returns the error for a client that gets no session. The client may try again when
+// the session manager is paused or busy, or refuses a tenant whose messages crash it.
+func sessionError(tenant string, err error) error {
 	switch {
-	case errors.Is(err, otp.ErrShunned):
+	case errors.Is(err, otp.ErrOriginRefused):
 		return session.Shunned(tenant, err)
 	case errors.Is(err, otp.ErrNoProc), errors.Is(err, context.DeadlineExceeded):
-		return protocol.Unready("the host's session manager", second)
+		return protocol.Starting("the host's session manager", second)
 	case errors.Is(err, otp.ErrOverloaded):
 		return protocol.Overloaded("the host's session manager", second)
 	}

@@ -63,7 +63,7 @@ func TestKnownCallerIsStillAsked(t *testing.T) {
 			h.settings.Store(configured(func(t *config.Tenant) { t.Name = "gone" }))
 		}, "401 "},
 		"its tenant is down": {func() {
-			down.Store(protocol.Unready("tenant acme", time.Second))
+			down.Store(protocol.Starting("tenant acme", time.Second))
 		}, "503 "},
 		"it is too fast": {func() {
 			h.settings.Store(configured(func(t *config.Tenant) { t.Limits.MaxRate = 1 }))
@@ -74,7 +74,7 @@ func TestKnownCallerIsStillAsked(t *testing.T) {
 			h.settings.Store(configured(nil))
 			edge := &Edge{
 				now: h.now, Failures: quota.NewFailures(), Clock: clock.System, Index: session.NewIndex(nil),
-				Down: func(string) *protocol.Error { return down.Load() },
+				TenantDown: func(string) *protocol.Error { return down.Load() },
 			}
 			c := callEdge(t, edge, key)
 			for range 3 {

@@ -25,8 +25,8 @@ type Sockets struct {
 	// Activated says that a service manager keeps the sockets too. Clients that connect while there is
 	// no host wait for the next one.
 	Activated bool
-	// Again says that another process is to replace this one.
-	Again bool
+	// Replace says that another process is to replace this one.
+	Replace bool
 }
 
 // handover tracks what becomes of the host's listening sockets.
@@ -36,7 +36,7 @@ type handover struct {
 	stops bool       // no other process will: the host was told to stop
 	given Sockets
 	taken map[*os.File]bool // those of given that are in use, while sockets are bound
-	left  []*os.File        // for the next process
+	next  []*os.File        // for the next process
 }
 
 // Restart drains the host for another process, which is given its listening sockets, so that no
@@ -58,13 +58,13 @@ func (r *Running) Restart(ctx context.Context) bool {
 		})
 		return false
 	}
-	if err := h.options.Next(ctx, h.spawner.Run); err != nil {
+	if err := h.options.CheckNext(ctx, h.spawner.Run); err != nil {
 		if ctx.Err() == nil {
 			h.recorder.Emit(telemetry.RestartRefused{Reason: err.Error()})
 		}
 		return false
 	}
-	if !h.handover.goes() {
+	if !h.handover.replace() {
 		return false // it was told to stop meanwhile
 	}
 	h.phase.Store(uint32(admin.Draining))
@@ -81,9 +81,9 @@ func (r *Running) Sockets() Sockets {
 	case !o.wants:
 		return Sockets{}
 	case o.given.Activated:
-		return Sockets{Files: o.given.Files, Activated: true, Again: true}
+		return Sockets{Files: o.given.Files, Activated: true, Replace: true}
 	}
-	return Sockets{Files: o.left, Again: true}
+	return Sockets{Files: o.next, Replace: true}
 }
 
 // retake makes all given sockets available again, after an attempt to bind has failed.
@@ -93,24 +93,24 @@ func (o *handover) retake() {
 	o.taken = nil
 }
 
-// goes records that another process replaces this one, and returns true, unless the host was told
-// to stop.
-func (o *handover) goes() bool {
+// replace records that another process replaces this one, and returns true, unless the host was
+// told to stop.
+func (o *handover) replace() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.wants = !o.stops
 	return o.wants
 }
 
-// stays records that no other process replaces this one, because the host was told to stop.
-func (o *handover) stays() {
+// stop records that no other process replaces this one, because the host was told to stop.
+func (o *handover) stop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.wants, o.stops = false, true
 }
 
 // keeps reports whether clients that connect after the drain find a listening socket.
-func (o *handover) keeps() bool {
+func (o *handover) keepsListening() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.wants || o.given.Activated
@@ -129,7 +129,7 @@ func (o *handover) take(address string, stall time.Duration) (net.Listener, erro
 		if err != nil {
 			return nil, fmt.Errorf("socket %s that this process was given: %w", f.Name(), err)
 		}
-		if !names(address, l.Addr()) {
+		if !matches(address, l.Addr()) {
 			_ = l.Close()
 			continue
 		}
@@ -163,15 +163,15 @@ func prepare(l net.Listener, stall time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if shared(raw) {
+	if reusesPort(raw) {
 		return errors.New("it has SO_REUSEPORT: any process of the same user could listen on its port " +
 			"and collect keys, take ReusePort= out")
 	}
-	return options(raw, stall)
+	return setOptions(raw, stall)
 }
 
 // names reports whether a configured address is that of a socket. Port 0 matches any port.
-func names(address string, a net.Addr) bool {
+func matches(address string, a net.Addr) bool {
 	if shown := a.Network() + ":" + a.String(); a.Network() == "unix" {
 		return shown == address
 	}
@@ -203,7 +203,7 @@ func (o *handover) bound() {
 }
 
 // end keeps a socket for the next process, if there is to be one.
-func (o *handover) end(l net.Listener) error {
+func (o *handover) keep(l net.Listener) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.given.Activated || !o.wants {
@@ -220,7 +220,7 @@ func (o *handover) end(l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	o.left = append(o.left, f)
+	o.next = append(o.next, f)
 	return nil
 }
 

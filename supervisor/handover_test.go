@@ -88,7 +88,7 @@ func TestNoPortIsShared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shared(raw) != reuse {
+		if reusesPort(raw) != reuse {
 			t.Errorf("a socket with SO_REUSEPORT %t: found %t", reuse, !reuse)
 		}
 		o := &handover{given: Sockets{Files: []*os.File{f}}}
@@ -108,7 +108,7 @@ func TestSocketsAreLeftOnDemand(t *testing.T) {
 		l, f := open(t, false)
 		o := &handover{wants: wants, given: Sockets{Files: []*os.File{f}}}
 		o.bound()
-		if err := o.end(l); err != nil {
+		if err := o.keep(l); err != nil {
 			t.Fatal(err)
 		}
 		_ = l.Close()
@@ -120,11 +120,11 @@ func TestSocketsAreLeftOnDemand(t *testing.T) {
 			_ = conn.Close()
 		}
 		h := &host{}
-		h.handover.wants, h.handover.left = wants, o.left
+		h.handover.wants, h.handover.next = wants, o.next
 		if left := (&Running{h: h}).Sockets(); (len(left.Files) == 1) != wants {
 			t.Errorf("wants %t: left %v", wants, left)
 		}
-		for _, f := range o.left {
+		for _, f := range o.next {
 			_ = f.Close()
 		}
 	}
@@ -141,12 +141,12 @@ func TestHostThatStopsIsNotReplaced(t *testing.T) {
 		r := &Running{h: &host{}}
 		o := &r.h.handover
 		if first {
-			o.stays()
+			o.stop()
 		}
-		if goes := o.goes(); goes == first {
+		if goes := o.replace(); goes == first {
 			t.Errorf("told to stop first: %t, replaced: %t", first, goes)
 		}
-		if o.stays(); r.Sockets().Again {
+		if o.stop(); r.Sockets().Replace {
 			t.Errorf("told to stop first: %t, another process takes its place", first)
 		}
 	}

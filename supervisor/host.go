@@ -45,37 +45,37 @@ import (
 // host holds what the rows of the tree are made from: the configuration, and the few values that
 // outlive every actor.
 type host struct {
-	settings atomic.Pointer[settings]
-	options  Options
-	self     protocol.Implementation
-	clock    clock.Clock  // time of day, for people
-	awake    *clock.Awake // elapsed time, for time-outs
-	faults   *fault.Registry
-	recorder *telemetry.Recorder
-	metrics  *telemetry.Metrics
-	system   *otp.System
-	spawner  *stdio.Spawner
-	last     *process.Last // closes what the process manager could not close
-	store    *streamable.Store
-	state    *store.Store // nil when nothing outlives this host
-	records  *storage.Restorer
-	index    *session.Index
-	edge     *Edge
-	memory   quota.Memory
-	kept     *quota.Ledger // bytes that tenants keep
-	standing ladder.Board  // of the tenants
-	endings  sync.Map      // by tenant: an ending, while the tenant's supervisor ends by itself
-	pools    pools
-	marks    marks
-	rooms    sync.Map   // by tenant: *rooms
-	ring     *seal.Ring // seals what clients carry for the host
-	instance string     // id of this host, in sealed values
-	nextID   atomic.Uint64
+	settings   atomic.Pointer[settings]
+	options    Options
+	identity   protocol.Implementation
+	clock      clock.Clock  // time of day, for people
+	awake      *clock.Awake // elapsed time, for time-outs
+	faults     *fault.Registry
+	recorder   *telemetry.Recorder
+	metrics    *telemetry.Metrics
+	system     *otp.System
+	spawner    *stdio.Spawner
+	last       *process.Closer // closes what the process manager could not close
+	store      *streamable.Store
+	state      *store.Store // nil when nothing outlives this host
+	records    *storage.Restorer
+	index      *session.Index
+	edge       *Edge
+	memory     quota.Memory
+	ledger     *quota.Ledger // bytes that tenants keep
+	standing   ladder.Board  // of the tenants
+	endings    sync.Map      // by tenant: an ending, while the tenant's supervisor ends by itself
+	transports transports
+	marks      marks
+	budgets    sync.Map   // by tenant: *rooms
+	ring       *seal.Ring // seals what clients carry for the host
+	instance   string     // id of this host, in sealed values
+	nextID     atomic.Uint64
 	// instances numbers the instances of built-in servers, whose rows need ids.
 	instances atomic.Uint64
-	known     declared[uint32, *client.Known]       // by revision of the configuration
-	dialects  declared[string, *streamable.Dialect] // by URL
-	phase     atomic.Uint32                         // admin.Phase
+	known     perServer[uint32, *client.SharedServerState] // by revision of the configuration
+	dialects  perServer[string, *streamable.Dialect]       // by URL
+	phase     atomic.Uint32                                // admin.Phase
 	drain     atomic.Pointer[drain]
 	handover  handover
 	addrs     addrs
@@ -106,11 +106,11 @@ func (h *host) sessionOptions() session.Options {
 		Age:         func(name string) time.Duration { return h.now().limits(name).SessionAge },
 		Total:       func() int { return h.now().config.MaxSessions },
 		Tenants:     func() int { return len(h.now().config.Tenants) },
-		Principals:  func(name string) int { return len(h.now().names[name]) },
+		Principals:  func(name string) int { return len(h.now().principals[name]) },
 		// The program that starts an embedded host is its client, and needs no key.
 		Serves: func(ep streamable.Endpoint) bool {
 			return h.options.Embedded || h.now().serves(ep)
-		}, Parting: h.now().config.Drain,
+		}, EndGrace: h.now().config.Drain,
 		Store: h.store, Emit: h.recorder.Emit,
 		Storage: func() otp.Ref {
 			return h.core("storage")
@@ -121,8 +121,9 @@ func (h *host) sessionOptions() session.Options {
 
 func (h *host) requestOptions(t *tenant.Tenant) request.Options {
 	return request.Options{
-		Tenant: t.Name, Pending: h.pending(t), Kept: h.kept.Of(t.Name), OfPrincipal: h.ofPrincipal(t),
-		Emit: h.recorder.Emit, Most: &h.marks.requests,
+		Tenant: t.Name, Pending: h.pending(t), Account: h.ledger.Account(t.Name),
+		OfPrincipal: h.ofPrincipal(t),
+		Emit:        h.recorder.Emit, HighWater: &h.marks.requests,
 		Meter:  request.NewMeters(h.requests(t.Name), h.awake.Now),
 		Failed: h.metrics.Error,
 	}
@@ -151,14 +152,14 @@ func (h *host) configurationOptions() configuration.Options {
 		Catalog: func(name string) otp.Ref { return h.at(&tenant.Tenant{Name: name}, "catalog") },
 		Sessions: func() otp.Ref {
 			return h.core("session_manager")
-		}, Open: h.index.Holds, Emit: h.recorder.Emit,
+		}, Open: h.index.Count, Emit: h.recorder.Emit,
 	}
 }
 
 func (h *host) noticeOptions(t *tenant.Tenant) notification.Options {
 	return notification.Options{
-		Tenant: t.Name, Emit: h.recorder.Emit, Most: &h.marks.notices, Kept: h.kept.Of(t.Name),
-		Forgot: func() {
+		Tenant: t.Name, Emit: h.recorder.Emit, Most: &h.marks.notices, Kept: h.ledger.Account(t.Name),
+		Lost: func() {
 			h.tellTenant(t, session.Reconfigured{})
 		},
 	}
@@ -167,7 +168,7 @@ func (h *host) noticeOptions(t *tenant.Tenant) notification.Options {
 // tellTenant sends msg to every session of a tenant. A session without an actor asks for the state
 // once it has one.
 func (h *host) tellTenant(t *tenant.Tenant, msg any) {
-	for _, s := range h.index.InOrder(func(s *session.Handle) bool {
+	for _, s := range h.index.Sorted(func(s *session.Handle) bool {
 		return s.Endpoint().Tenant == t.Name
 	}) {
 		_ = s.Send(msg)
@@ -193,20 +194,20 @@ func (h *host) catalogOptions(t *tenant.Tenant) catalog.Options {
 			return h.system.Whereis(root + "/tenants/" + t.Name + "/client_sup")
 		},
 		Connection: func(s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities,
-			self protocol.Implementation, r *client.Left, from otp.Ref) otp.Child {
+			self protocol.Implementation, r *client.AbandonedState, from otp.Ref) otp.Child {
 			return h.connection(h.current(t)(), s, k, declare, self, r, from)
 		},
 		Dispatcher:  h.at(t, "notification_dispatcher"),
 		Registry:    h.core("capabilities"),
 		Emit:        h.recorder.Emit,
-		Kept:        h.kept.Of(t.Name),
+		Account:     h.ledger.Account(t.Name),
 		Waited:      &h.marks.lists,
 		Storage:     func() otp.Ref { return h.core("storage") },
 		Stored:      func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Lists(t.Name)) },
 		Quarantined: func() iter.Seq2[string, jsontext.Value] { return h.stored(store.Quarantines) },
 		Records:     h.records,
-		Draw:        h.options.Simulation.Draw,
-		Principals:  func() []string { return slices.Sorted(maps.Keys(h.now().names[t.Name])) },
+		Jitter:      h.options.Simulation.Draw,
+		Principals:  func() []string { return slices.Sorted(maps.Keys(h.now().principals[t.Name])) },
 	}
 }
 
@@ -215,10 +216,10 @@ func (h *host) catalogOptions(t *tenant.Tenant) catalog.Options {
 func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args any) otp.Behaviour {
 	shared := sync.OnceValue(func() *server.Options {
 		return &server.Options{
-			Tenant: h.current(t), Self: h.self,
+			Tenant: h.current(t), Self: h.identity,
 			Versions: h.core("protocol_version"), Requests: h.at(t, "request_manager"),
 			Catalog: h.at(t, "catalog"), Notices: h.at(t, "notification_dispatcher"),
-			NextID: &h.nextID, Failed: h.metrics.Error, Emit: h.recorder.Emit,
+			NextID: &h.nextID, CountError: h.metrics.Error, Emit: h.recorder.Emit,
 			Held: h.heldOptions(t), HeldCalls: func() otp.Ref { return h.at(t, "held_sup") },
 			HeldCall: func(row string) (otp.Ref, bool) {
 				return h.system.Whereis(root + "/tenants/" + t.Name + "/held_sup/" + row + "/" + held.Child)
@@ -227,7 +228,7 @@ func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args an
 			Task: func(row string) (otp.Ref, bool) {
 				return h.system.Whereis(root + "/tenants/" + t.Name + "/task_sup/" + row + "/" + task.Child)
 			},
-			TaskIndex: kept().Index, Kept: h.kept.Of(t.Name), Random: h.options.Simulation.Random,
+			TaskIndex: kept().Index, Account: h.ledger.Account(t.Name), Random: h.options.Simulation.Random,
 		}
 	})
 	return func(args any) otp.Behaviour { return server.New(shared(), args.(session.Args)) }
@@ -237,7 +238,7 @@ func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args an
 func (h *host) heldOptions(t *tenant.Tenant) *held.Options {
 	return &held.Options{
 		Ring: h.ring, Instance: h.instance, Park: h.parkTime(t), Requests: h.at(t, "request_manager"),
-		Kept: h.kept.Of(t.Name),
+		Kept: h.ledger.Account(t.Name),
 	}
 }
 
@@ -248,8 +249,9 @@ func (h *host) taskOptions(t *tenant.Tenant) func() *task.Options {
 		return &task.Options{
 			Requests: h.at(t, "request_manager"), Catalog: h.at(t, "catalog"), NextID: &h.nextID,
 			Timeout: h.requestTimeout(t),
-			Index:   &task.Index{}, Kept: h.kept.Of(t.Name), Tenant: t.Name, Storage: h.core("storage"),
-			Home:    h.home(t),
+			Index:   &task.Index{}, Kept: h.ledger.Account(t.Name), Tenant: t.Name,
+			Storage: h.core("storage"),
+			Home:    h.identityOf(t),
 			Session: func(id string) (request.Owner, bool) { return h.index.Get(id) },
 		}
 	})
@@ -271,7 +273,7 @@ func (h *host) tenants() []otp.Child {
 // closes it.
 func (h *host) release(tenant string) func(up transport.Upstream) {
 	return func(up transport.Upstream) {
-		m := &process.Release{Tenant: tenant, Upstream: up, Last: h.last}
+		m := &process.Release{Tenant: tenant, Upstream: up, Closer: h.last}
 		if err := h.core("process_manager").Send(m); err != nil {
 			m.Fail(err)
 		}
@@ -305,9 +307,10 @@ func (h *host) healthOf(tree otp.Node) admin.Health {
 		log.OK, log.Detail = false, "the log is not being read"
 	}
 	health.Checks = append(health.Checks, log,
-		h.durability(tree), h.recordsCheck(), h.memoryCheck(tree), h.connectionsCheck(), h.standings(),
-		components(tree))
-	if why := h.options.Safe; why != "" {
+		h.storageCheck(tree), h.recordsCheck(), h.memoryCheck(tree), h.connectionsCheck(),
+		h.tenantsCheck(),
+		componentsCheck(tree))
+	if why := h.options.SafeReason; why != "" {
 		health.Checks = append(health.Checks, admin.Check{Name: "safe_mode", Required: true, Detail: why})
 	}
 	return health

@@ -26,7 +26,7 @@ func TestPeerKeepsWhatMatters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := kept(c, []string{"experimental.x", "roots"})
+		got := keptCapabilities(c, []string{"experimental.x", "roots"})
 		if string(got.Raw()) != want || got.Fingerprint() != c.Fingerprint() {
 			t.Errorf("of %s is kept %s, want %s", declared, got.Raw(), want)
 		}
@@ -35,8 +35,8 @@ func TestPeerKeepsWhatMatters(t *testing.T) {
 
 // A connection ends before the host forgets the set of capabilities that the server was told.
 func TestSetsOutlastTheirConnections(t *testing.T) {
-	if linger >= session.SetLinger-session.SetLinger/4 {
+	if linger >= session.CapabilitySetLinger-session.CapabilitySetLinger/4 {
 		t.Errorf("a connection stays for %v after its last session, a set for %v", linger,
-			session.SetLinger)
+			session.CapabilitySetLinger)
 	}
 }

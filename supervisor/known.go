@@ -8,11 +8,11 @@ import (
 
 // knownOf returns what the connections to a server share about it, for one revision of its
 // declaration.
-func (h *host) knownOf(name serverName, revision uint32) *client.Known {
+func (h *host) knownOf(name serverName, revision uint32) *client.SharedServerState {
 	return h.known.of(
 		h.now, name, revision,
 		func(one, other uint32) bool { return one < other },
-		func() *client.Known { return &client.Known{} },
+		func() *client.SharedServerState { return &client.SharedServerState{} },
 	)
 }
 
@@ -30,7 +30,7 @@ func (h *host) allRecords() iter.Seq2[string, int] {
 	}
 }
 
-// knownRecords yields how many records all values of client.Known hold, by kind.
+// knownRecords yields how many records all values of client.SharedServerState hold, by kind.
 func (h *host) knownRecords() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for _, known := range h.known.values() {

@@ -36,7 +36,7 @@ type limit struct {
 	name  string
 	value any
 
-	what     string // what is bounded
+	subject  string // what is bounded
 	reaction string // what happens at the bound
 	counted  string // reason in mcpd_rejections_total, or another metric
 }
@@ -150,7 +150,7 @@ var limits = []limit{
 	{"", "retries_at_once", quota.MaxRetries,
 		"retries after the death of a server that are sent one right after the other", unretried,
 		"mcpd_requests_total"},
-	{"", "least_retries", quota.LeastRetries,
+	{"", "least_retries", quota.MinRetries,
 		"retries after the death of a server that are always allowed in a minute", unretried,
 		"mcpd_requests_total"},
 	{"max_auth_failures", "", nil, "failed authentications of one address within a minute",
@@ -170,7 +170,7 @@ var limits = []limit{
 		"the kind that is idle longest is forgotten; if all have requests in flight: 429 and " +
 			"Retry-After, -32010",
 		"rate_limited"},
-	{"", "capability_sets", session.MaxSets,
+	{"", "capability_sets", session.MaxCapabilitySets,
 		"sets of capabilities that are declared to servers for one principal of a tenant, in both eras " +
 			"together; this bounds the connections to a server that the principal causes by varying them",
 		"a client is served by the largest set without a capability that it lacks", ""},
@@ -226,7 +226,7 @@ var limits = []limit{
 	},
 	{"max_total_history", "", nil, "bytes of the events that are kept for all sessions", forgets, ""},
 	{"history_time", "", nil, "time that an event is kept", forgets, ""},
-	{"", "held_messages", otp.MaxHeld,
+	{"", "held_messages", otp.MaxHeldMessages,
 		"messages of tenants that wait at a shared component because the tenant has crashed it a " +
 			"hundred times in a row, or made it hang", "further messages are dropped", ""},
 	{"", "records_aside", storage.MaxAside,
@@ -242,7 +242,7 @@ var limits = []limit{
 	{"", "question_id", int64(protocol.MaxQuestionID),
 		"bytes of the id of a question that a server asks",
 		"the question is skipped; the connection continues", ""},
-	{"", "answer_batch", protocol.MaxAnswerBatch, "messages of one batch of a server",
+	{"", "answer_batch", protocol.MaxUpstreamBatch, "messages of one batch of a server",
 		"its request fails; the connection continues", ""},
 	{"", "http2_answer", (*host).window,
 		"bytes of a server's answer over HTTP/2 that arrive before they are read, and are charged to " +
@@ -256,18 +256,18 @@ var limits = []limit{
 		"mcpd_requests_total"},
 	{"call_timeout_max", "", nil, "total time of a call", "-32009, and the server is told",
 		"mcpd_requests_total"},
-	{"", "news_at_once", client.NewsBurst,
+	{"", "news_at_once", client.UnsolicitedBurst,
 		"notifications, questions and unexpected answers of one connection that are read one right " +
 			"after the other; for progress four times as many", readsLater,
 		"mcpd_upstream_paced_seconds_total"},
-	{"", "news_per_second", client.NewsRate,
+	{"", "news_per_second", client.UnsolicitedRate,
 		"notifications, questions and unexpected answers of one connection that are read in a second, " +
 			"after such a burst; for progress four times as many", readsLater,
 		"mcpd_upstream_paced_seconds_total"},
 	{"", "deliveries_at_once", notification.MaxDeliveries,
 		"listeners to which a notification is delivered before other work of the tenant's dispatcher",
 		"the rest is delivered after that work", ""},
-	{"", "echoes", notification.MaxEchoes,
+	{"", "echoes", notification.MaxRememberedChanges,
 		"resources of a tenant for which it is remembered, for 200 ms, which instances of a server " +
 			"have announced a change", "a change may be announced once for each instance", ""},
 	{"", "progress_at_once", client.ProgressBurst,
@@ -300,7 +300,7 @@ var limits = []limit{
 		"for further causes each line is written as it comes, up to 20 a second", "",
 	},
 	{
-		"", "trouble_statuses", client.MaxTrouble,
+		"", "trouble_statuses", client.MaxIncidentStatuses,
 		"HTTP statuses with which a server behind a URL answers while it cannot be used, each with a " +
 			"warning",
 		"there is no further warning until the server was ready", "",
@@ -361,10 +361,10 @@ var limits = []limit{
 			"other users",
 		"-32009; a question whose client is gone or silent is dropped before", "mcpd_requests_total"},
 	{"park_time", "", nil, "time that a call waits for its user", "-32009", "mcpd_requests_total"},
-	{"", "telling", server.MaxTelling,
+	{"", "telling", server.MaxPendingNotifications,
 		"notifications of an extension from one client that wait for the connection to their server",
 		"further notifications are dropped", "mcpd_notifications_dropped_total"},
-	{"", "untold", client.MaxTells,
+	{"", "untold", client.MaxClientNotifications,
 		"notifications of an extension that wait at a connection whose server is not ready",
 		"further notifications are dropped", "mcpd_notifications_dropped_total"},
 	{"", "elicitations", elicitation.MaxAll,
@@ -412,7 +412,7 @@ var limits = []limit{
 	{"", "capabilities", int64(catalog.MaxCapabilities),
 		"bytes of the capabilities of a server within those of all servers",
 		"the standard capabilities are declared, without their settings", listsCut},
-	{"", "recorded", int64(protocol.MaxRecorded),
+	{"", "recorded", int64(protocol.MaxStoredCapabilities),
 		"bytes of the capabilities in the stored record of a session",
 		"the record has the standard capabilities and the extensions that the client declares, without " +
 			"their settings; the client is shown all", ""},
@@ -441,7 +441,7 @@ var limits = []limit{
 			"pause that is up to a quarter longer", "mcpd_requests_total"},
 	{"", "bridge_held", reconnect.MaxHeld, "requests that wait at `mcpd stdio` while its host is away",
 		"overloaded, -32010", ""},
-	{"", "bridge_kept", int64(reconnect.MaxKept),
+	{"", "bridge_kept", int64(reconnect.MaxStoredBytes),
 		"bytes of unanswered requests that `mcpd stdio` keeps for the next host",
 		"a further request is sent without being kept, or refused while the host is away: overloaded, " +
 			"-32010", ""},
@@ -485,7 +485,7 @@ var limits = []limit{
 		"further lines are counted with the next logged line", "mcpd_upstream_noise_lines_total"},
 
 	// The host.
-	{"", "kept", (*host).keepable,
+	{"", "kept", (*host).keepLimit,
 		"bytes that all tenants keep: requests in flight or being read, held calls, tasks, histories, " +
 			"unread answers, lists, what clients are shown of them, references outside of them, " +
 			"notifications, messages for servers, sessions, and changes of the state that are not written " +
@@ -495,19 +495,19 @@ var limits = []limit{
 	{"", "tenant_kept", (*host).guaranteed,
 		"kept bytes that are guaranteed to each tenant: half of the limit of all in equal parts; the " +
 			"other half is for any tenant that needs it", keeps, "overloaded"},
-	{"", "tenant_answers", (*host).share,
+	{"", "tenant_answers", (*host).answerShare,
 		"bytes that servers have sent to a tenant and its clients have not read; a message of more " +
 			"than 64 KiB counts as far as it has arrived, rounded up to at most twice that. The limit is " +
 			"an eighth of the memory, at least 16 MiB, and one message of any size beyond it; the tenants " +
 			"above their share send one at a time",
 		"the server is not read until clients have read, or are cut off", "slow_consumer"},
-	{"", "tenant_bodies", (*host).ownBodies,
+	{"", "tenant_bodies", (*host).bodyShare,
 		"bytes of a tenant's requests of more than 64 KiB that are being read; each counts as far as " +
 			"it has arrived, rounded up to at most twice that. The limit is 1/32 of the memory, at least " +
 			"4 MiB; one request of any size passes", inTurn, "overloaded"},
 	{"", "tenant_waiting_bodies", waitingBodies,
 		"requests of more than 64 KiB of a tenant that wait to be read", saysLater, "overloaded"},
-	{"", "spare", (*host).spare,
+	{"", "spare", (*host).spareBuffers,
 		"bytes of buffers for large messages that are kept for the next messages of any tenant until " +
 			"the garbage is collected twice: 1/32 of the memory, at most 32 MiB",
 		"a buffer is not kept", ""},
@@ -521,7 +521,7 @@ var limits = []limit{
 		"served for two thirds of it",
 		"503 and Retry-After, -32008; near the end, requests still in flight are answered with an error",
 		"stopping"},
-	{"", "drain_settle", settle,
+	{"", "drain_settle", quietBeforeEnd,
 		"time without a request in flight after which the host stops earlier", "the host stops",
 		""},
 }
@@ -537,15 +537,16 @@ var byKey = func() map[string]*limit {
 	return m
 }()
 
-// exported yields the bounds for the metrics.
-func (h *host) exported() iter.Seq[telemetry.Limit] {
+// limitGauges yields the bounds for the metrics.
+func (h *host) limitGauges() iter.Seq[telemetry.Limit] {
 	return func(yield func(telemetry.Limit) bool) {
 		for b := range h.now().config.Bounds() {
 			if b.Key == "memory" { // it may have been detected
 				b.Value = int64(h.options.Memory)
 			}
 			name, value := measure(b.Key, b.Value)
-			if !yield(telemetry.Limit{Name: name, Tenant: b.Tenant, Help: byKey[b.Key].what, Value: value}) {
+			if !yield(telemetry.Limit{Name: name, Tenant: b.Tenant, Help: byKey[b.Key].subject,
+				Value: value}) {
 				return
 			}
 		}
@@ -557,7 +558,7 @@ func (h *host) exported() iter.Seq[telemetry.Limit] {
 				l.value = int64(share(h))
 			}
 			if name, value := measure(l.name,
-				l.value); !yield(telemetry.Limit{Name: name, Help: l.what, Value: value}) {
+				l.value); !yield(telemetry.Limit{Name: name, Help: l.subject, Value: value}) {
 				return
 			}
 		}

@@ -386,7 +386,8 @@ Every limit of the host, what happens when it is reached, and the test that show
 				tests = append(tests, "`"+test+"`")
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | `%s` | %s |\n",
-				group.what, l.what, key, value, ceiling, l.reaction, counted, name, strings.Join(tests, ", "))
+				group.what, l.subject, key, value, ceiling, l.reaction, counted, name,
+				strings.Join(tests, ", "))
 		}
 	}
 	b.WriteString("\n## Queues\n\n`mcpd_queue_high_water` is the high-water mark of the queues of a " +
@@ -394,7 +395,7 @@ Every limit of the host, what happens when it is reached, and the test that show
 		"request are never refused and may exceed the limit. In addition, `mailbox_<label>` are the " +
 		"mailboxes of the actors with a label, in messages.\n\n")
 	for _, q := range queueTable {
-		fmt.Fprintf(&b, "- `%s`: %s\n", q.name, q.is)
+		fmt.Fprintf(&b, "- `%s`: %s\n", q.name, q.what)
 	}
 	for name := range rows {
 		t.Errorf("%s bounds nothing that has to be bounded", name)

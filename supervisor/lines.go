@@ -16,22 +16,22 @@ var lineRate = quota.Rate{Every: time.Second / 50, Burst: 500}
 // maxSample is how much of a line is passed on, in bytes.
 const maxSample = 256
 
-// lines rate-limits one kind of lines of one server, from all its instances.
-type lines struct {
-	tell func(count uint32, sample string)
+// lineLimiter rate-limits one kind of lines of one server, from all its instances.
+type lineLimiter struct {
+	report func(count uint32, sample string)
 
 	mu     sync.Mutex // guards the fields below: old and new instances overlap
 	bucket quota.Bucket
 	count  uint32 // not reported yet
 }
 
-func (l *lines) line(now time.Time, text string) {
+func (l *lineLimiter) line(now time.Time, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.count++
 	if l.bucket.Take(now, lineRate) > 0 {
 		return
 	}
-	l.tell(l.count, text[:min(len(text), maxSample)])
+	l.report(l.count, text[:min(len(text), maxSample)])
 	l.count = 0
 }

@@ -9,7 +9,7 @@ import (
 // Log lines of a flooding server are reported at a limited rate, and every line is counted.
 func TestLinesOfAServerAreSampled(t *testing.T) {
 	told, all := 0, uint32(0)
-	l := &lines{tell: func(count uint32, sample string) {
+	l := &lineLimiter{report: func(count uint32, sample string) {
 		told++
 		all += count
 		if len(sample) > maxSample {

@@ -51,7 +51,7 @@ func (h *host) admin() (suture.Service, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	h.addrs.set("admin", s.Addr().String())
-	h.recorder.Emit(s.Up())
+	h.recorder.Emit(s.UpEvent())
 	return s, nil
 }
 
@@ -73,16 +73,16 @@ func (h *host) mcp() (suture.Service, error) {
 	trusted := func() []netip.Prefix { return h.now().config.TrustedProxies }
 	unread := drops.NewShared(h.awake, h.recorder.Emit)
 	handler := streamable.NewHandler(streamable.Options{
-		Host: h.edge, Closing: h.closing, Store: h.store, Admission: func() *streamable.Admission {
+		Host: h.edge, Closing: h.refuseSession, Store: h.store, Admission: func() *streamable.Admission {
 			return h.now().admission
 		},
 		KeepAlive: config.Edge.KeepAliveTime, Stall: config.Edge.StallTime,
 		StreamAge: config.Edge.StreamAge,
 		Refused:   h.refused,
-		Room: func(ep streamable.Endpoint) *transport.Room {
-			return h.answersOf(ep.Tenant)
-		}, Bodies: h.bodiesOf, Reserve: h.reserveBody, Beyond: h.beyondRoom,
-		Cut: func(tenant string) {
+		Room: func(ep streamable.Endpoint) *transport.ByteBudget {
+			return h.answerBudget(ep.Tenant)
+		}, BodyRoom: h.bodyBudget, Reserve: h.reserveBody, ReserveOverLimit: h.reserveBeyond,
+		Stalled: func(tenant string) {
 			h.recorder.Emit(telemetry.Rejected{Where: telemetry.Where{Tenant: tenant}, Reason: slowConsumer})
 		},
 		Dropped: func(tenant string, n int) {
@@ -93,12 +93,15 @@ func (h *host) mcp() (suture.Service, error) {
 	})
 	path := func(r *http.Request) string { return h.now().path(r) }
 	served := serve(path, handler, negotiate.NewHandler(negotiation{h.edge}, handler))
-	if h.options.Safe != "" {
-		served = refusing()
+	if h.options.SafeReason != "" {
+		served = refuseAll()
 	}
 	row := &listener{
 		clock: h.awake, budget: config.Drain, begins: h.drain.Store, idle: h.idle, unread: unread,
-		handover: &h.handover, awaited: h.awaited, ends: func() { h.hangUp(); handler.Drain() },
+		handover: &h.handover, awaited: h.awaited, endStreams: func() {
+			h.endSubscriptions()
+			handler.Drain()
+		},
 	}
 	h.drain.Store(nil) // the listener may have been restarted
 	h.front.Store(handler)
@@ -106,8 +109,8 @@ func (h *host) mcp() (suture.Service, error) {
 	h.connections.Store(connections)
 	s := streamable.NewHTTPServer(streamable.ServerOptions{
 		Handler: row.lastAnswers(behindProxies(trusted, served)), Drain: []func(){func() {
-			h.lastWords(h.drain.Load())
-			h.hangUp()
+			h.answerRest(h.drain.Load())
+			h.endSubscriptions()
 			handler.Drain()
 		}},
 		HeaderTime: config.Edge.HeaderTime, IdleTime: config.Edge.IdleTime,
@@ -169,20 +172,20 @@ const (
 	lookEvery = 50 * time.Millisecond
 )
 
-// lastWords returns when no request is in flight. Near the end of the drain it has the remaining
+// answerRest returns when no request is in flight. Near the end of the drain it has the remaining
 // requests answered, and returns soon after. Open streams stay until then, because a client that
 // cannot get its stream back may give up its requests too.
-func (h *host) lastWords(d *drain) {
+func (h *host) answerRest(d *drain) {
 	if !h.busy() {
 		return
 	}
 	reading := d.reading()
 	defer pause(min(parting, reading/2))
-	if h.quiet(d.until(stageAnswer).Sub(h.awake.Now())) {
+	if h.waitIdle(d.stageBegin(stageAnswer).Sub(h.awake.Now())) {
 		return
 	}
 	h.answer()
-	if !h.quiet(reading / 2) {
+	if !h.waitIdle(reading / 2) {
 		h.answer() // requests that were between their session and the request manager
 	}
 }
@@ -190,7 +193,7 @@ func (h *host) lastWords(d *drain) {
 // answer has every in-flight request answered, wherever it is, with the error that the host is
 // stopping.
 func (h *host) answer() {
-	h.tell(session.Stop{})
+	h.tellSessions(session.Stop{})
 	tenants := h.now().config.Tenants
 	for i := range tenants {
 		// A request manager that does not run has answered its requests itself.
@@ -198,20 +201,20 @@ func (h *host) answer() {
 	}
 }
 
-// hangUp ends the subscriptions of clients that have no stream besides their requests: each keeps
-// one response open.
-func (h *host) hangUp() { h.tell(session.HangUp{}) }
+// endSubscriptions ends the subscriptions of clients that have no stream besides their requests:
+// each keeps one response open.
+func (h *host) endSubscriptions() { h.tellSessions(session.HangUp{}) }
 
 // tell sends msg to every session.
-func (h *host) tell(msg any) {
+func (h *host) tellSessions(msg any) {
 	h.index.Each(func(s *session.Handle) bool {
 		_ = s.Send(msg) // one without an actor has no requests and no subscriptions
 		return true
 	})
 }
 
-// quiet waits until no request is in flight. It returns false if that takes longer than within.
-func (h *host) quiet(within time.Duration) bool {
+// waitIdle waits until no request is in flight. It returns false if that takes longer than within.
+func (h *host) waitIdle(within time.Duration) bool {
 	wait, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	for h.busy() {
@@ -254,7 +257,7 @@ type listener struct {
 	begins      func(*drain)         // gets the drain when it begins
 	idle        func() time.Duration // how long nothing was in flight
 	awaited     func() bool          // reports whether a client is waited for
-	ends        func()               // ends the streams that only wait
+	endStreams  func()               // ends the streams that only wait
 	unread      *drops.Shared        // counts notifications that clients did not get
 	parting     atomic.Bool          // every answer is the last of its connection
 	connections *streamable.Connections
@@ -323,7 +326,7 @@ func (l *listener) closeSockets() {
 // cancel a call or get a stream back may come over a new one. Then it closes the sockets. Accepted
 // connections continue until the end of the budget.
 func (l *listener) stop(ctx context.Context) error {
-	d := &drain{begun: l.clock.Now(), budget: l.budget, hands: l.handover.keeps()}
+	d := &drain{begun: l.clock.Now(), budget: l.budget, handsOver: l.handover.keepsListening()}
 	l.begins(d)
 	last := lookEvery // time without new connections before the sockets close
 	for busy := (time.Time{}); ; pause(min(lookEvery, l.budget/20)) {
@@ -334,19 +337,19 @@ func (l *listener) stop(ctx context.Context) error {
 		idle = min(idle, now.Sub(busy))
 		parting, over := d.look(now, idle)
 		if parting && !l.parting.Load() {
-			l.purge()
+			l.closeQuiet()
 		}
 		l.parting.Store(parting)
-		l.shut(!d.accepts(now, d.hands && l.awaited()))
+		l.shut(!d.accepts(now, d.handsOver && l.awaited()))
 		if over {
-			if idle < settle {
-				last = farewell
+			if idle < quietBeforeEnd {
+				last = partingNotice
 			}
 			break
 		}
 	}
-	l.shut(d.hands)
-	if !d.hands {
+	l.shut(d.handsOver)
+	if !d.handsOver {
 		// First answer the connected clients: a server that shuts down does not answer the requests that
 		// it still reads.
 		for _, g := range l.gates {
@@ -358,7 +361,7 @@ func (l *listener) stop(ctx context.Context) error {
 	l.retire(d.begun.Add(d.budget).Sub(now), d.stage(now))
 	var left error
 	for _, g := range l.gates {
-		left = errors.Join(left, l.handover.end(g.Listener))
+		left = errors.Join(left, l.handover.keep(g.Listener))
 	}
 	l.closeSockets()
 	wait, cancel := context.WithTimeout(ctx, d.begun.Add(d.budget).Sub(l.clock.Now()))

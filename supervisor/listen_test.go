@@ -32,7 +32,7 @@ func listenerOn(sockets []net.Listener, idle func() time.Duration,
 	told *[]telemetry.Event) *listener {
 	l := &listener{
 		clock: clock.System, budget: time.Minute, begins: func(*drain) {}, idle: idle,
-		handover: &handover{}, awaited: func() bool { return false }, ends: func() {},
+		handover: &handover{}, awaited: func() bool { return false }, endStreams: func() {},
 		unread: drops.NewShared(clock.System, func(e telemetry.Event) { *told = append(*told, e) }),
 	}
 	l.connections = &streamable.Connections{}
@@ -95,7 +95,7 @@ func TestListenerThatDrainsAccepts(t *testing.T) {
 	go func() { ended <- l.Serve(ctx) }()
 	newCaller(t, l).ask()
 	stop()
-	pause(2 * farewell)
+	pause(2 * partingNotice)
 	c := newCaller(t, l)
 	for range 2 {
 		if r := c.ask(); r.Close {

@@ -35,7 +35,7 @@ func (h *host) newStore(c *config.Config) *streamable.Store {
 	if o.Memory > 0 {
 		s.TotalBytes = int(min(o.Memory/historyShare, uint64(e.TotalHistory)))
 	}
-	s.Kept = func(tenant string) streamable.Account { return historiesOf{h.kept.Of(tenant)} }
+	s.Account = func(tenant string) streamable.Account { return historiesOf{h.ledger.Account(tenant)} }
 	if h.state != nil {
 		// A storage actor that starts later looks for itself.
 		s.Save = func() { _ = h.core("storage").Send(storage.Collect{}) }
@@ -56,16 +56,16 @@ func (h *host) bounds(c *config.Config) quota.Bounds {
 	}
 }
 
-// keepable returns how many bytes all tenants together may keep, and guaranteed how many each can
+// keepLimit returns how many bytes all tenants together may keep, and guaranteed how many each can
 // always have. 0 means no bound.
-func (h *host) keepable() int { return int(h.bounds(h.now().config).Total) }
+func (h *host) keepLimit() int { return int(h.bounds(h.now().config).Total) }
 func (h *host) guaranteed() int {
 	b := h.bounds(h.now().config)
 	return int(quota.Shares{Total: b.Total, Tenants: b.Tenants}.Guaranteed())
 }
 
-// spare returns how many bytes of empty buffers are kept for the next large messages.
-func (h *host) spare() int {
+// spareBuffers returns how many bytes of empty buffers are kept for the next large messages.
+func (h *host) spareBuffers() int {
 	if h.options.Memory == 0 {
 		return int(transport.MaxSpare(math.MaxInt64))
 	}
@@ -73,11 +73,11 @@ func (h *host) spare() int {
 }
 
 // holdings yields what tenants keep, for the metrics.
-func (h *host) holdings() iter.Seq[telemetry.Kept] {
-	return func(yield func(telemetry.Kept) bool) {
-		for _, held := range h.kept.Snapshot() {
+func (h *host) holdings() iter.Seq[telemetry.KeptBytes] {
+	return func(yield func(telemetry.KeptBytes) bool) {
+		for _, held := range h.ledger.Snapshot() {
 			for kind, n := range held.Kinds {
-				if !yield(telemetry.Kept{Tenant: held.Tenant, Kind: quota.Kind(kind).String(), Bytes: n}) {
+				if !yield(telemetry.KeptBytes{Tenant: held.Tenant, Kind: quota.Kind(kind).String(), Bytes: n}) {
 					return
 				}
 			}
@@ -87,17 +87,19 @@ func (h *host) holdings() iter.Seq[telemetry.Kept] {
 
 func (h *host) memoryOptions() memory.Options {
 	return memory.Options{
-		Limit: h.options.Memory, Use: memory.Measured(), Collect: runtime.GC, Pace: h.options.Pace,
-		Level: &h.memory, Relieve: h.relieve, Holdings: h.kept.Snapshot, Emit: h.recorder.Emit,
+		Limit: h.options.Memory, Use: memory.Measured(), Collect: runtime.GC,
+		SetGCPercent: h.options.Pace,
+		Level:        &h.memory, Relieve: h.freeMemory, Holdings: h.ledger.Snapshot,
+		Emit:   h.recorder.Emit,
 		Faults: h.faults,
 	}
 }
 
-// relieve frees memory that is kept only for convenience.
-func (h *host) relieve(level quota.Level) {
-	h.pools.closeIdle()
+// freeMemory frees memory that is kept only for convenience.
+func (h *host) freeMemory(level quota.Level) {
+	h.transports.closeIdle()
 	if level >= quota.High {
-		h.kept.DropCached()
+		h.ledger.EvictCached()
 	}
 	h.index.Each(func(s *session.Handle) bool {
 		s.Streams().Trim(level >= quota.High)
@@ -117,8 +119,8 @@ func (h *host) memoryCheck(tree otp.Node) admin.Check {
 		var why []string
 		if s.Level > quota.Normal {
 			why = append(why, fmt.Sprintf("%v: %d of %d MiB in use", s.Level, s.Use>>20, s.Limit>>20))
-			if s.Most.Kept > 0 && len(s.Refused) == 0 {
-				why = append(why, "most by "+s.Most.String())
+			if s.Largest.Kept > 0 && len(s.Refused) == 0 {
+				why = append(why, "most by "+s.Largest.String())
 			}
 		}
 		for _, h := range s.Refused {

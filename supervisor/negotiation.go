@@ -24,7 +24,7 @@ func (n negotiation) Target(r *http.Request) (negotiate.Target, *protocol.Error)
 	if !ok {
 		return negotiate.Target{}, protocol.EndpointNotFound()
 	}
-	ep, err := n.enter(r, action.Route)
+	ep, err := n.authenticate(r, action.Route)
 	if err == nil && !action.Negotiate && action.Name == "" {
 		err = protocol.InvalidParams("the path does not end in a name: write it as one percent-encoded " +
 			"segment, or as the parameter of the query")
@@ -48,7 +48,7 @@ func (n negotiation) Open(ctx context.Context, ep streamable.Endpoint,
 	if err != nil {
 		return nil, err
 	}
-	if err := n.admit(ep); err != nil {
+	if err := n.countOpening(ep); err != nil {
 		return nil, err
 	}
 	return some(n.start(ctx, session.OpenRequest{

@@ -9,10 +9,10 @@ import (
 )
 
 // pools tracks the HTTP connections to servers for as long as they are in use.
-type pools struct{ all sync.Map } // the keys: each a weak.Pointer[streamable.Transport]
+type transports struct{ all sync.Map } // the keys: each a weak.Pointer[streamable.Transport]
 
 // add registers the connections to one server.
-func (p *pools) add(t *streamable.Transport) *streamable.Transport {
+func (p *transports) add(t *streamable.Transport) *streamable.Transport {
 	key := weak.Make(t)
 	p.all.Store(key, nil)
 	runtime.AddCleanup(t, func(key weak.Pointer[streamable.Transport]) { p.all.Delete(key) }, key)
@@ -20,14 +20,14 @@ func (p *pools) add(t *streamable.Transport) *streamable.Transport {
 }
 
 // closeIdle closes the connections that are kept for a next request.
-func (p *pools) closeIdle() {
+func (p *transports) closeIdle() {
 	for t := range p.each {
 		t.CloseIdleConnections()
 	}
 }
 
 // idle returns how many such connections there are.
-func (p *pools) idle() (n int) {
+func (p *transports) idle() (n int) {
 	for t := range p.each {
 		n += t.Idle()
 	}
@@ -35,7 +35,7 @@ func (p *pools) idle() (n int) {
 }
 
 // each yields the transports that are in use.
-func (p *pools) each(yield func(*streamable.Transport) bool) {
+func (p *transports) each(yield func(*streamable.Transport) bool) {
 	p.all.Range(func(key, _ any) bool {
 		t := key.(weak.Pointer[streamable.Transport]).Value()
 		return t == nil || yield(t)

@@ -29,7 +29,7 @@ func TestIdleConnectionsToServersMakeRoom(t *testing.T) {
 	}
 	server.Start()
 	defer server.Close()
-	client := &http.Client{Transport: h.pools.add(streamable.NewTransport(nil))}
+	client := &http.Client{Transport: h.transports.add(streamable.NewTransport(nil))}
 	get := func(path string) error {
 		r, err := client.Get(server.URL + path)
 		if err == nil {
@@ -43,11 +43,11 @@ func TestIdleConnectionsToServersMakeRoom(t *testing.T) {
 	if err := get("/"); err != nil {
 		t.Fatal(err)
 	}
-	if n := h.pools.idle(); n != 1 {
+	if n := h.transports.idle(); n != 1 {
 		t.Errorf("%d connections are idle, want 1", n)
 	}
-	h.relieve(quota.Elevated)
-	if n := h.pools.idle(); n != 0 {
+	h.freeMemory(quota.Elevated)
+	if n := h.transports.idle(); n != 0 {
 		t.Errorf("%d connections are idle afterwards", n)
 	}
 	select {

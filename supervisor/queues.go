@@ -16,7 +16,7 @@ type marks struct{ requests, calls, lists, notices water.Mark }
 // queue is one kind of queue.
 type queue struct {
 	name string
-	is   string
+	what string
 	full func(h *host) (most, limit int)
 }
 
@@ -48,21 +48,23 @@ var queueTable = []queue{
 		}},
 	{"answer_bytes", "bytes of one tenant that clients have not read; 0 means no limit",
 		func(h *host) (most, limit int) {
-			return h.mostRoom(func(r *rooms) *transport.Room { return r.answers }), h.share()
+			return h.mostReserved(func(r *budgets) *transport.ByteBudget {
+				return r.answers
+			}), h.answerShare()
 		}},
 	{"body_bytes", "bytes of one tenant's large requests that are being read; one request of any " +
 		"size passes, and 0 means no limit", func(h *host) (most, limit int) {
-		return h.mostRoom(func(r *rooms) *transport.Room { return r.bodies }), h.ownBodies()
+		return h.mostReserved(func(r *budgets) *transport.ByteBudget { return r.bodies }), h.bodyShare()
 	}},
 	{"events", "events that are not in the log yet", func(h *host) (int, int) {
-		return h.recorder.Most(), telemetry.QueueLen
+		return h.recorder.HighWater(), telemetry.QueueLen
 	}},
 }
 
-// mostRoom returns the highest use that any tenant has had of a byte budget.
-func (h *host) mostRoom(of func(*rooms) *transport.Room) (most int) {
-	h.rooms.Range(func(_, r any) bool {
-		_, used := of(r.(*rooms)).Used()
+// mostReserved returns the highest use that any tenant has had of a byte budget.
+func (h *host) mostReserved(of func(*budgets) *transport.ByteBudget) (most int) {
+	h.budgets.Range(func(_, r any) bool {
+		_, used := of(r.(*budgets)).Used()
 		most = max(most, used)
 		return true
 	})
@@ -72,8 +74,8 @@ func (h *host) mostRoom(of func(*rooms) *transport.Room) (most int) {
 // reserved yields how much of each byte budget of the tenants is reserved now.
 func (h *host) reserved() iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
-		h.rooms.Range(func(_, v any) bool {
-			r := v.(*rooms)
+		h.budgets.Range(func(_, v any) bool {
+			r := v.(*budgets)
 			answers, _ := r.answers.Used()
 			bodies, _ := r.bodies.Used()
 			return yield("answers", int64(answers)) && yield("bodies", int64(bodies))
@@ -93,12 +95,13 @@ func (h *host) mostPending() (most int) {
 func (h *host) queues() iter.Seq[telemetry.Queue] {
 	return func(yield func(telemetry.Queue) bool) {
 		for _, q := range queueTable {
-			if most, limit := q.full(h); !yield(telemetry.Queue{Name: q.name, Most: most, Limit: limit}) {
+			if most, limit := q.full(h); !yield(telemetry.Queue{Name: q.name, HighWater: most,
+				Limit: limit}) {
 				return
 			}
 		}
 		for label, box := range h.system.Mailboxes() {
-			if !yield(telemetry.Queue{Name: "mailbox_" + label, Most: box.Most, Limit: box.Limit}) {
+			if !yield(telemetry.Queue{Name: "mailbox_" + label, HighWater: box.Most, Limit: box.Limit}) {
 				return
 			}
 		}

@@ -24,12 +24,12 @@ func TestQueuesAreShown(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	full := &rooms{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}
-	for i, room := range []*transport.Room{full.answers, full.bodies} {
+	full := &budgets{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}
+	for i, room := range []*transport.ByteBudget{full.answers, full.bodies} {
 		room.Add(9_999_990 + i) // more than the number of events that ever wait on a busy machine
 		room.Add(-9_999_990 - i)
 	}
-	h.rooms.Store("t", full)
+	h.budgets.Store("t", full)
 	marks := h.store.Marks()
 	for i, mark := range []interface{ Note(int) }{
 		&h.marks.requests, &h.marks.calls, &h.marks.lists, &h.marks.notices, &marks.Events, &marks.Bytes,
@@ -75,11 +75,11 @@ func TestQueuesAreShown(t *testing.T) {
 // The metrics show the reserved bytes of every byte budget, and 0 once they were released.
 func TestReservedBytesAreShown(t *testing.T) {
 	h := literal(t)
-	one, two := &rooms{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}, &rooms{
+	one, two := &budgets{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}, &budgets{
 		answers: transport.NewRoom(100), bodies: transport.NewRoom(100),
 	}
-	h.rooms.Store("one", one)
-	h.rooms.Store("two", two)
+	h.budgets.Store("one", one)
+	h.budgets.Store("two", two)
 	want := map[string]int64{"answers": 11, "bodies": 4}
 	one.answers.Add(1)
 	two.answers.Add(10)

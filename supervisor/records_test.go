@@ -335,7 +335,7 @@ func TestOperatorIsHeardWhateverATenantDoes(t *testing.T) {
 		at := h.core("tenant_manager")
 		soon(t, "crashed often enough", func() bool {
 			_ = at.Send(tenancy.Started{Tenant: "acme"})
-			return at.Incarnation() > otp.MaxCharged
+			return at.Incarnation() > otp.MaxChargedCrashes
 		})
 		for range ladder.MaxCharges { // held back, like all messages of acme
 			h.charge(otp.CrashCharged{

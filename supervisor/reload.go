@@ -32,7 +32,7 @@ func (r *Running) Reload(ctx context.Context) error {
 }
 
 func (h *host) reload(ctx context.Context) (*mcpdv1.Reload, error) {
-	if why := h.options.Safe; why != "" {
+	if why := h.options.SafeReason; why != "" {
 		// Log it again: the user who sent SIGHUP looks for the result in the log.
 		h.recorder.Emit(telemetry.SafeMode{Reason: why})
 		return nil, fmt.Errorf("%w: %s", admin.ErrSafeMode, why)
@@ -60,7 +60,7 @@ func (h *host) applied() *mcpdv1.Configuration {
 		Generation: a.Generation, Digest: a.Digest, Applied: timestamppb.New(a.At),
 		Source:      h.options.Source,
 		Environment: now.config.Environment, Listen: h.addrs.get("mcp"), Pid: uint32(os.Getpid()),
-		ResidentMax: h.options.Resident,
+		ResidentMax: h.options.ResidentMemory,
 	}
 }
 
@@ -74,7 +74,7 @@ func (h *host) apply(c *config.Config, a configuration.Applied) {
 	h.known.keep(h.now)
 	h.dialects.keep(h.now)
 	h.moveCertificate(c)
-	h.kept.Bound(h.bounds(c))
+	h.ledger.Bound(h.bounds(c))
 	h.forgetTenants()
 	_ = h.core("tenant_manager").Send(tenancy.Reconfigured{}) // one that starts looks for itself
 	if level, err := logLevel(c); err == nil && h.options.Level != nil {

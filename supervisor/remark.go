@@ -5,8 +5,8 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// remark reports what happened to processes other than running servers.
-func (h *host) remark(r stdio.Remark) {
+// reportProcess reports what happened to processes other than running servers.
+func (h *host) reportProcess(r stdio.Remark) {
 	count := telemetry.Count(r.Count)
 	switch r.What {
 	case stdio.Earlier:

@@ -8,15 +8,15 @@ const (
 	newcomerTime = second
 	// quietTime is how long a connection has had no request before the drain ends it. A client with a
 	// more recent request is likely to send another one now, whose answer can end the connection.
-	quietTime = settle
+	quietTime = quietBeforeEnd
 	// noticeTime is how long a client has to notice that one of its idle connections was closed.
-	noticeTime = farewell / 2
+	noticeTime = partingNotice / 2
 )
 
-// purge closes the quiet connections before answers end the others. When a client's connection
+// closeQuiet closes the quiet connections before answers end the others. When a client's connection
 // ends, the client uses another idle one for its next request.
-func (l *listener) purge() {
-	l.connections.Retire(quietTime, comeBack, false)
+func (l *listener) closeQuiet() {
+	l.connections.Retire(quietTime, retryAfter, false)
 	pause(min(noticeTime, l.budget/40))
 }
 
@@ -30,16 +30,16 @@ func (l *listener) retire(left time.Duration, stage stage) {
 	ended := false
 	for range min(newcomerTime, left/3) / look {
 		if !ended && l.idle() > 0 {
-			l.ends()
+			l.endStreams()
 			ended = true
 			pause(look)
 		}
-		idle, open := l.connections.Retire(quietTime, comeBack, false)
+		idle, open := l.connections.Retire(quietTime, retryAfter, false)
 		// In stageAnswer, open requests are answered afterwards.
 		if idle == 0 && (open == 0 || stage == stageAnswer) {
 			return
 		}
 		pause(look)
 	}
-	l.connections.Retire(quietTime, comeBack, true)
+	l.connections.Retire(quietTime, retryAfter, true)
 }

@@ -25,7 +25,7 @@ func TestFirstRequestIsAnsweredInADrain(t *testing.T) {
 		pause(time.Millisecond)
 	}
 	stop()
-	pause(settle + farewell)
+	pause(quietBeforeEnd + partingNotice)
 	if r := c.ask(); !r.Close {
 		t.Error("the answer does not end the connection")
 	}
@@ -51,7 +51,7 @@ func TestPausingClientIsToldThatItsConnectionEnds(t *testing.T) {
 		c.ask()
 		asked := time.Now()
 		stop()
-		pause(farewell + 2*lookEvery)
+		pause(partingNotice + 2*lookEvery)
 		again, err := c.try()
 		if time.Since(asked) >= quietTime {
 			<-ended
@@ -108,8 +108,8 @@ func TestRequestAfterAStreamIsAnswered(t *testing.T) {
 	l := draining(t, func() time.Duration { return time.Hour }, &told)
 	drained, begun := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	l.ends = func() { once.Do(func() { close(drained) }) }
-	l.server.RegisterOnShutdown(l.ends)
+	l.endStreams = func() { once.Do(func() { close(drained) }) }
+	l.server.RegisterOnShutdown(l.endStreams)
 	answers := l.server.Handler
 	l.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/stream" {

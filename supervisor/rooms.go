@@ -16,43 +16,45 @@ const tenantShare = 8
 // client.
 const leastShare = protocol.MaxUpstreamMessage
 
-// share returns a tenant's byte budget for unread answers. 0 means no bound.
-func (h *host) share() int {
+// answerShare returns a tenant's byte budget for unread answers. 0 means no bound.
+func (h *host) answerShare() int {
 	if h.options.Memory == 0 {
 		return 0
 	}
 	return int(max(h.options.Memory/tenantShare, leastShare))
 }
 
-// rooms are the byte budgets for large messages of one tenant.
-type rooms struct {
+// budgets are the byte budgets for large messages of one tenant.
+type budgets struct {
 	answers, // of servers, until clients have read them
-	bodies *transport.Room // of clients, while they are being read
+	bodies *transport.ByteBudget // of clients, while they are being read
 	beyond atomic.Bool // one of the bodies is read beyond the tenant's share
 }
 
-// roomsOf returns the byte budgets of a tenant. They are unbounded if the memory has no limit.
-func (h *host) roomsOf(tenant string) *rooms {
+// budgetsOf returns the byte budgets of a tenant. They are unbounded if the memory has no limit.
+func (h *host) budgetsOf(tenant string) *budgets {
 	if h.options.Memory == 0 {
-		return &rooms{}
+		return &budgets{}
 	}
-	if r, ok := h.rooms.Load(tenant); ok {
-		return r.(*rooms)
+	if r, ok := h.budgets.Load(tenant); ok {
+		return r.(*budgets)
 	}
-	r, _ := h.rooms.LoadOrStore(tenant, &rooms{
-		answers: transport.Counted(h.share(), account{h.kept.Of(tenant), quota.Answers}),
-		bodies:  transport.Queue(h.ownBodies(), waitingBodies),
+	r, _ := h.budgets.LoadOrStore(tenant, &budgets{
+		answers: transport.NewOwnedRoom(h.answerShare(), account{
+			h.ledger.Account(tenant), quota.Answers,
+		}),
+		bodies: transport.NewQueuedRoom(h.bodyShare(), waitingBodies),
 	})
-	return r.(*rooms)
+	return r.(*budgets)
 }
 
-// answersOf returns the byte budget for the answers of a tenant's servers until clients have read
-// them, nil if it has no bound.
-func (h *host) answersOf(tenant string) *transport.Room {
+// answerBudget returns the byte budget for the answers of a tenant's servers until clients have
+// read them, nil if it has no bound.
+func (h *host) answerBudget(tenant string) *transport.ByteBudget {
 	if h.options.Memory == 0 {
 		return nil
 	}
-	return h.roomsOf(tenant).answers
+	return h.budgetsOf(tenant).answers
 }
 
 const (
@@ -67,18 +69,18 @@ const (
 	waitingBodies = 64
 )
 
-// ownBodies returns how many bytes the large requests of one tenant may take while they are being
+// bodyShare returns how many bytes the large requests of one tenant may take while they are being
 // read. 0 means no bound.
-func (h *host) ownBodies() int {
+func (h *host) bodyShare() int {
 	if h.options.Memory == 0 {
 		return 0
 	}
 	return int(max(h.options.Memory/bodiesShare, leastBodies))
 }
 
-// bodiesOf returns the byte budget for large requests of a tenant that are being read.
-func (h *host) bodiesOf(ep streamable.Endpoint) *transport.Room {
-	return h.roomsOf(ep.Tenant).bodies
+// bodyBudget returns the byte budget for large requests of a tenant that are being read.
+func (h *host) bodyBudget(ep streamable.Endpoint) *transport.ByteBudget {
+	return h.budgetsOf(ep.Tenant).bodies
 }
 
 // reserveBody counts more bytes of a large request against what its tenant keeps, while the request
@@ -86,27 +88,27 @@ func (h *host) bodiesOf(ep streamable.Endpoint) *transport.Room {
 // attempt (again), empty.
 func (h *host) reserveBody(ep streamable.Endpoint, had, more int, again bool) (release func(),
 	full string) {
-	kept := h.kept.Of(ep.Tenant)
-	if r := kept.TryMore(quota.Requests, had, more); r != nil {
+	kept := h.ledger.Account(ep.Tenant)
+	if r := kept.TryReserveMore(quota.Requests, had, more); r != nil {
 		return r.Release, ""
 	}
 	if again {
 		return nil, ""
 	}
-	if why := kept.Keeps(more); why != nil {
-		return nil, why.Told().Message
+	if why := kept.CheckKeep(more); why != nil {
+		return nil, why.ClientError().Message
 	}
-	return kept.Hold(quota.Requests, more).Release, "" // there is room now
+	return kept.Count(quota.Requests, more).Release, "" // there is room now
 }
 
-// beyondRoom counts bytes of the one large request of a tenant that is read beyond the tenant's
+// reserveBeyond counts bytes of the one large request of a tenant that is read beyond the tenant's
 // share. For the first bytes it returns nil if another request is already read beyond the share.
-func (h *host) beyondRoom(ep streamable.Endpoint, n int, first bool) (release func()) {
-	rooms := h.roomsOf(ep.Tenant)
+func (h *host) reserveBeyond(ep streamable.Endpoint, n int, first bool) (release func()) {
+	rooms := h.budgetsOf(ep.Tenant)
 	if first && !rooms.beyond.CompareAndSwap(false, true) {
 		return nil
 	}
-	r := h.kept.Of(ep.Tenant).Hold(quota.Requests, n)
+	r := h.ledger.Account(ep.Tenant).Count(quota.Requests, n)
 	return func() {
 		if r.Release(); first {
 			rooms.beyond.Store(false)

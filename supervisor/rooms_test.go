@@ -16,16 +16,16 @@ func TestStalledMessageHoldsNoOtherTenantUp(t *testing.T) {
 		const size, tasks = 128 << 10, 2100 << 10
 		ledger := quota.NewLedger(nil)
 		ledger.Bound(quota.Bounds{Tenants: 2, Total: 4 << 20})
-		var holds [2]transport.Hold
+		var holds [2]transport.Reservation
 		grown := [2]chan error{make(chan error, 1), make(chan error, 1)}
 		grow := func(who, size int) {
 			go func() { grown[who] <- holds[who].Take(t.Context(), size) }() // owner: the test waits for it
 			synctest.Wait()
 		}
 		for who, tenant := range []string{"a", "b"} {
-			kept := ledger.Of(tenant)
+			kept := ledger.Account(tenant)
 			kept.Add(quota.Tasks, tasks)
-			holds[who] = transport.NewHold(transport.Counted(64<<20, account{kept, quota.Answers}))
+			holds[who] = transport.NewHold(transport.NewOwnedRoom(64<<20, account{kept, quota.Answers}))
 			if err := holds[who].Take(t.Context(), size); err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestStalledMessageHoldsNoOtherTenantUp(t *testing.T) {
 		<-grown[0]
 		holds[0].Free()
 		for _, tenant := range []string{"a", "b"} {
-			if now := ledger.Of(tenant).Kept(); now != tasks {
+			if now := ledger.Account(tenant).Total(); now != tasks {
 				t.Errorf("%s keeps %d bytes in the end, want %d", tenant, now, tasks)
 			}
 		}

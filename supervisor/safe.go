@@ -15,7 +15,7 @@ const safeRetry = minute
 // safeTree is the tree of a host in safe mode: the admin listener for operators, and a listener
 // that refuses clients.
 func (h *host) safeTree() otp.Spec {
-	in := h.in
+	in := h.intensity
 	return otp.Spec{Strategy: otp.OneForOne, Intensity: in(3, minute), Backoff: backoff,
 		Children: []otp.Child{
 			service("admin", 1*second, h.admin),
@@ -25,9 +25,9 @@ func (h *host) safeTree() otp.Spec {
 		}}
 }
 
-// refusing answers every request with 503 and the error that the host is in safe mode. Only
+// refuseAll answers every request with 503 and the error that the host is in safe mode. Only
 // operators learn the reason for safe mode.
-func refusing() http.Handler {
+func refuseAll() http.Handler {
 	err := &protocol.Error{
 		Condition: protocol.ConditionOverloaded, Message: "the host is in safe mode",
 		RetryAfter: safeRetry,

@@ -67,8 +67,8 @@ func (h *host) operate(ctx context.Context, name, server, verb string) (*mcpdv1.
 	if errors.Is(err, protocol.ConditionEndpointNotFound) {
 		return nil, admin.ErrNoServer
 	}
-	if errors.Is(err, catalog.ErrPutAway) {
-		return nil, admin.ErrPutAway
+	if errors.Is(err, catalog.ErrOperatorQuarantine) {
+		return nil, admin.ErrQuarantined
 	}
 	if err != nil {
 		return nil, err

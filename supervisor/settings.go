@@ -15,15 +15,15 @@ import (
 // settings are a configuration as the running host reads it: one value that a reload replaces as a
 // whole, so that no reader sees parts of two configurations. A value never changes.
 type settings struct {
-	number    uint64 // unique; 0 in tests
-	config    *config.Config
-	applied   configuration.Applied
-	tenants   map[string]*tenant.Tenant
-	keys      *auth.Directory
-	servers   map[serverName]bool        // servers of all tenants
-	names     map[string]map[string]bool // by tenant: the principals of its keys
-	required  map[string][]string        // by tenant: capabilities that its policy requires, in order
-	admission *streamable.Admission
+	id         uint64 // unique; 0 in tests
+	config     *config.Config
+	applied    configuration.Applied
+	tenants    map[string]*tenant.Tenant
+	keys       *auth.Directory
+	servers    map[serverName]bool        // servers of all tenants
+	principals map[string]map[string]bool // by tenant: the principals of its keys
+	required   map[string][]string        // by tenant: capabilities that its policy requires, in order
+	admission  *streamable.Admission
 }
 
 // settingsMade counts the values of settings made so far.
@@ -31,9 +31,9 @@ var settingsMade atomic.Uint64
 
 func newSettings(c *config.Config, a configuration.Applied) *settings {
 	s := &settings{
-		number: settingsMade.Add(1),
+		id:     settingsMade.Add(1),
 		config: c, applied: a, tenants: map[string]*tenant.Tenant{}, servers: map[serverName]bool{},
-		names: map[string]map[string]bool{}, required: map[string][]string{},
+		principals: map[string]map[string]bool{}, required: map[string][]string{},
 		admission: streamable.NewAdmission(hosts(c), c.Origins, bounds(c)),
 	}
 	keys := map[string][]auth.Key{}
@@ -47,7 +47,7 @@ func newSettings(c *config.Config, a configuration.Applied) *settings {
 		if len(names) == 0 {
 			names[auth.Anonymous] = true
 		}
-		s.names[t.Name] = names
+		s.principals[t.Name] = names
 		s.required[t.Name] = t.Requires()
 		for _, server := range t.ServerNames() {
 			s.servers[serverName{t.Name, server}] = true
@@ -70,7 +70,7 @@ func bounds(c *config.Config) streamable.Bounds {
 // serves reports whether the owner of a session at an endpoint may still use it.
 func (s *settings) serves(ep streamable.Endpoint) bool {
 	t := s.tenants[ep.Tenant]
-	if t == nil || !s.names[ep.Tenant][ep.Principal] {
+	if t == nil || !s.principals[ep.Tenant][ep.Principal] {
 		return false
 	}
 	_, known := t.Server(ep.Server)
@@ -128,5 +128,5 @@ func (h *host) ofPrincipal(t *tenant.Tenant) func() int {
 
 func (h *host) parkTime(t *tenant.Tenant) func() time.Duration {
 	now := h.current(t)
-	return func() time.Duration { return now().Limits.ParkTime }
+	return func() time.Duration { return now().Limits.InputTimeout }
 }

@@ -35,8 +35,8 @@ func (s *Simulation) source() io.Reader {
 	return s.Random
 }
 
-// heard returns the receiver of the tree's events: both Events and recorded.
-func (s *Simulation) heard(recorded func(otp.Event)) func(otp.Event) {
+// dispatchEvents returns the receiver of the tree's events: both Events and recorded.
+func (s *Simulation) dispatchEvents(recorded func(otp.Event)) func(otp.Event) {
 	if s.Events == nil {
 		return recorded
 	}

@@ -12,25 +12,25 @@ import (
 // take it from all others.
 const socketBuffer = 256 << 10
 
-// unheardTime is how long sent data may stay without an acknowledgement. Probes of keepAlive do not
+// ackTimeout is how long sent data may stay without an acknowledgement. Probes of keepAlive do not
 // end a connection with unacknowledged data, and streams get a comment every 15 s. Without this
 // bound the kernel would retransmit for a quarter of an hour. With it, such connections too end
 // within 45 s.
-const unheardTime = 25 * second
+const ackTimeout = 25 * second
 
 // socket makes the listener for clients. Accepted connections inherit its options. A client that
 // does not read looks like one that is gone, so the bound is at least stall.
 func socket(stall time.Duration) *net.ListenConfig {
 	config := &net.ListenConfig{KeepAliveConfig: keepAlive,
 		Control: func(_, _ string, c syscall.RawConn) error {
-			return options(c, stall)
+			return setOptions(c, stall)
 		}}
 	config.SetMultipathTCP(false) // such sockets have no filters, see streamable.DropHandshakes
 	return config
 }
 
 // options sets the options of a listening socket.
-func options(c syscall.RawConn, stall time.Duration) (err error) {
+func setOptions(c syscall.RawConn, stall time.Duration) (err error) {
 	failed := c.Control(func(fd uintptr) {
 		for _, way := range []int{syscall.SO_SNDBUF, syscall.SO_RCVBUF} {
 			if err == nil {
@@ -38,7 +38,7 @@ func options(c syscall.RawConn, stall time.Duration) (err error) {
 			}
 		}
 		if err == nil {
-			err = giveUpAfter(int(fd), max(unheardTime, stall))
+			err = setAckTimeout(int(fd), max(ackTimeout, stall))
 		}
 	})
 	if failed != nil {
@@ -48,7 +48,7 @@ func options(c syscall.RawConn, stall time.Duration) (err error) {
 }
 
 // shared reports whether another process of the same user may listen on the same port.
-func shared(c syscall.RawConn) (shared bool) {
+func reusesPort(c syscall.RawConn) (shared bool) {
 	_ = c.Control(func(fd uintptr) {
 		v, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, reusePort)
 		shared = err == nil && v != 0

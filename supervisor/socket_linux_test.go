@@ -10,7 +10,7 @@ import (
 // F42: client connections give up in time when sent data is not acknowledged, also if a client may
 // be slow for longer. chaos.TestHalfOpenClientsAreLetGo shows that streams end by it.
 func TestUnheardClientsAreGivenUp(t *testing.T) {
-	for stall, want := range map[time.Duration]time.Duration{10 * time.Second: unheardTime,
+	for stall, want := range map[time.Duration]time.Duration{10 * time.Second: ackTimeout,
 		2 * time.Minute: 2 * time.Minute} {
 		_, server := connected(t, stall)
 		raw, err := server.(*net.TCPConn).SyscallConn()

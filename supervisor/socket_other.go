@@ -9,5 +9,5 @@ import (
 
 const reusePort = syscall.SO_REUSEPORT
 
-// giveUpAfter does nothing: this system has no such option.
-func giveUpAfter(int, time.Duration) error { return nil }
+// setAckTimeout does nothing: this system has no such option.
+func setAckTimeout(int, time.Duration) error { return nil }

@@ -35,17 +35,17 @@ func pausing(id string, budget otp.Intensity, pause otp.Backoff, children ...otp
 	}
 }
 
-// booting returns b with Boots set: a child whose start fails is paused, and the supervisor starts
-// without it.
-func booting(b otp.Backoff) otp.Backoff {
-	b.Boots = true
+// startsPaused returns b with Boots set: a child whose start fails is paused, and the supervisor
+// starts without it.
+func startsPaused(b otp.Backoff) otp.Backoff {
+	b.AtStart = true
 	return b
 }
 
-// changing makes a pausing supervisor whose children come and go while it runs. After a restart it
+// dynamic makes a pausing supervisor whose children come and go while it runs. After a restart it
 // has the current children.
-func changing(id string, budget otp.Intensity, children func() []otp.Child) otp.Child {
-	boots := booting(backoff)
+func dynamic(id string, budget otp.Intensity, children func() []otp.Child) otp.Child {
+	boots := startsPaused(backoff)
 	return otp.Child{
 		ID: id, Label: id, Shutdown: otp.Infinity,
 		Start: otp.SupervisorFunc(func() otp.Spec {
@@ -70,17 +70,17 @@ const mailbox = perRequest * protocol.MaxPending
 // messages that the actor did not ask for.
 const perRequest = 8
 
-// holding gives a worker the mailbox that this many in-flight requests need. The configuration
+// withMailbox gives a worker the mailbox that this many in-flight requests need. The configuration
 // allows up to 10,000 in-flight requests.
-func holding(pending int, child otp.Child) otp.Child {
+func withMailbox(pending int, child otp.Child) otp.Child {
 	child.Mailbox = max(perRequest*pending, otp.DefaultMailbox)
 	return child
 }
 
-// walled makes a child a failure domain: goroutines that are stuck in it do not count against the
-// limit of stuck goroutines elsewhere (otp.MaxHung).
-func walled(child otp.Child) otp.Child {
-	child.Bulkhead = true
+// failureDomain makes a child a failure domain: goroutines that are stuck in it do not count
+// against the limit of stuck goroutines elsewhere (otp.MaxIsolated).
+func failureDomain(child otp.Child) otp.Child {
+	child.FailureDomain = true
 	return child
 }
 
@@ -99,9 +99,9 @@ func pool(id string, budget otp.Intensity, shutdown otp.Shutdown, template otp.C
 	}
 }
 
-// in returns an intensity: that many restarts within that time, unless the options set one for all
-// supervisors.
-func (h *host) in(restarts int, within time.Duration) otp.Intensity {
+// intensity returns an intensity: that many restarts within that time, unless the options set one
+// for all supervisors.
+func (h *host) intensity(restarts int, within time.Duration) otp.Intensity {
 	if h.options.Intensity != (otp.Intensity{}) {
 		return h.options.Intensity
 	}

@@ -29,7 +29,7 @@ func (h *host) tenancyOptions() tenancy.Options {
 			return ref
 		},
 		Child:    func(name string) otp.Child { return h.tenant(h.now().tenants[name]) },
-		Starting: h.system.Forgive, Resumed: h.wakeSessions,
+		Starting: h.system.AcceptOrigin, Resumed: h.wakeSessions,
 		Storage: func() otp.Ref {
 			return h.core("storage")
 		}, Stored: h.stored(store.Tenants), Records: h.records,
@@ -49,7 +49,7 @@ func (h *host) tenantNames() []string {
 // wakeSessions gives each session of a tenant that runs again an actor, so that a client with an
 // open stream hears of changes without asking.
 func (h *host) wakeSessions(tenant string) {
-	for _, s := range h.index.InOrder(func(s *session.Handle) bool {
+	for _, s := range h.index.Sorted(func(s *session.Handle) bool {
 		return s.Endpoint().Tenant == tenant
 	}) {
 		_ = h.core("session_manager").Send(&session.Wake{Handle: s})
@@ -60,9 +60,9 @@ func (h *host) wakeSessions(tenant string) {
 // manager has decided what to do with the tenant.
 type ending struct{ incident string }
 
-// heard passes events to the log and the metrics. It also tells the tenant manager the events that
-// it needs.
-func (h *host) heard(recorded func(otp.Event)) func(otp.Event) {
+// dispatchEvents passes events to the log and the metrics. It also tells the tenant manager the
+// events that it needs.
+func (h *host) dispatchEvents(recorded func(otp.Event)) func(otp.Event) {
 	return func(e otp.Event) {
 		recorded(e)
 		switch e := e.(type) {
@@ -107,7 +107,7 @@ func (h *host) charge(c otp.CrashCharged) {
 	_ = h.core("tenant_manager").Send(charged)
 	// After a hang or too many crashes the component takes no message of the tenant, so the tenant
 	// must not seem to run. The second report (ladder.MaxCharges) pauses it.
-	if c.Hold > 0 {
+	if c.Pause > 0 {
 		_ = h.core("tenant_manager").Send(charged)
 	}
 }
@@ -151,7 +151,7 @@ func (h *host) withTenants(tree otp.Node) otp.Node {
 			}
 			if ok {
 				st := status(name, s)
-				st.Keeps = h.kept.Of(name).Holding().Above(share)
+				st.Usage = h.ledger.Account(name).Holding().Above(share)
 				pool.Children[j].Extra = st
 			}
 		}
@@ -170,9 +170,9 @@ func status(tenant string, s ladder.Standing) telemetry.TenantStatus {
 	return out
 }
 
-// standings is the readiness check of the tenants. A tenant that is down does not affect others. A
-// tenant that was started again is listed until it has run for a while.
-func (h *host) standings() admin.Check {
+// tenantsCheck is the readiness check of the tenants. A tenant that is down does not affect others.
+// A tenant that was started again is listed until it has run for a while.
+func (h *host) tenantsCheck() admin.Check {
 	c := admin.Check{Name: "tenant_state", OK: true}
 	var lines []string
 	for _, name := range h.tenantNames() {
@@ -180,7 +180,7 @@ func (h *host) standings() admin.Check {
 		case !s.Runs() || s.State == ladder.Probing:
 			lines = append(lines, name+" is "+string(s.State)+", incident "+s.Incident)
 		case !s.Clean():
-			lines = append(lines, name+" is started again (ends in a row: "+strconv.Itoa(s.Times)+
+			lines = append(lines, name+" is started again (ends in a row: "+strconv.Itoa(s.Ends)+
 				"), incident "+s.Incident)
 		}
 	}
@@ -190,9 +190,9 @@ func (h *host) standings() admin.Check {
 	return c
 }
 
-// components is the readiness check of rows that end too often or are stuck. It covers the rows
-// that all tenants share, and in each tenant those that all its clients share.
-func components(tree otp.Node) admin.Check {
+// componentsCheck is the readiness check of rows that end too often or are stuck. It covers the
+// rows that all tenants share, and in each tenant those that all its clients share.
+func componentsCheck(tree otp.Node) admin.Check {
 	var paused, tried, stuck []string
 	var walk func(n otp.Node)
 	walk = func(n otp.Node) {
@@ -242,7 +242,7 @@ func (h *host) tenantList() iter.Seq[*mcpdv1.Tenant] {
 func (h *host) tenantRecord(name string, s ladder.Standing) *mcpdv1.Tenant {
 	st := status(name, s)
 	t := &mcpdv1.Tenant{
-		Name: name, State: st.State, Ends: telemetry.Count(s.Times), Cause: st.Cause,
+		Name: name, State: st.State, Ends: telemetry.Count(s.Ends), Cause: st.Cause,
 		Incident: st.Incident, ByOperator: s.Operator,
 	}
 	if move := h.standing.Move(name); move != "" {
@@ -267,7 +267,7 @@ func (h *host) operateTenant(ctx context.Context, name, verb string) (*mcpdv1.Te
 	case errors.Is(err, tenancy.ErrNoTenant):
 		return nil, admin.ErrNoTenant
 	case errors.Is(err, tenancy.ErrPutAway):
-		return nil, admin.ErrPutAway
+		return nil, admin.ErrQuarantined
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf(
 			"not confirmed within %s: core/tenant_manager or core/storage is busy. If it is done, it may "+

@@ -38,27 +38,27 @@ type Options struct {
 	// Level is the level of Logger, which a reload may change. Nil means that it cannot change.
 	Level   *slog.LevelVar
 	Sockets Sockets // sockets that the process was given
-	// Next checks that the program which is to replace this one can be started. It executes commands
-	// with run. Nil is for a host whose Restart is never called.
-	Next func(ctx context.Context, run func(*exec.Cmd) error) error
-	// Unreplaced is the error for which this process could not hand over to another program, so that
+	// CheckNext checks that the program which is to replace this one can be started. It executes
+	// commands with run. Nil is for a host whose Restart is never called.
+	CheckNext func(ctx context.Context, run func(*exec.Cmd) error) error
+	// ReplaceError is the error for which this process could not hand over to another program, so that
 	// it starts a host again itself. It is logged.
-	Unreplaced error
-	Embedded   bool          // no listeners: the host serves one client on standard input and output
-	Chaos      bool          // faults may be armed through the admin listener
-	Tokens     *admin.Tokens // tokens of the admin listener
-	Clock      clock.Clock   // nil means clock.System
+	ReplaceError error
+	Embedded     bool          // no listeners: the host serves one client on standard input and output
+	Chaos        bool          // faults may be armed through the admin listener
+	Tokens       *admin.Tokens // tokens of the admin listener
+	Clock        clock.Clock   // nil means clock.System
 	// Instance marks this daemon's child processes. It is empty in a program that is not mcpd, which
 	// then has no guard process.
 	Instance string
-	// Earlier is the prefix of the Instance values of earlier daemons on the same state, empty for
-	// none.
-	Earlier string
+	// EarlierPrefix is the prefix of the Instance values of earlier daemons on the same state, empty
+	// for none.
+	EarlierPrefix string
 	// Memory is how many bytes the host may use; 0 means no limit.
 	Memory uint64
-	// Resident is how many bytes the process may have, including memory that the Go runtime does not
-	// count; 0 means no limit.
-	Resident uint64
+	// ResidentMemory is how many bytes the process may have, including memory that the Go runtime does
+	// not count; 0 means no limit.
+	ResidentMemory uint64
 	// Pace sets by how many percent the heap of the whole process may grow until the next collection.
 	// Nil leaves that to the runtime.
 	Pace func(percent int)
@@ -66,12 +66,12 @@ type Options struct {
 	Contention func() (ran, waited time.Duration)
 	// State is the directory of the state that survives this host; empty keeps nothing.
 	State string
-	// Own makes sure, before each write, that State exists and belongs to this host alone. Nil is for
-	// a host whose directory no other host can use.
-	Own func() error
-	// Safe is the reason for safe mode: only the admin listener serves, and MCP is refused. It is
-	// empty for a normal host.
-	Safe string
+	// CheckOwner makes sure, before each write, that State exists and belongs to this host alone. Nil
+	// is for a host whose directory no other host can use.
+	CheckOwner func() error
+	// SafeReason is the reason for safe mode: only the admin listener serves, and MCP is refused. It
+	// is empty for a normal host.
+	SafeReason string
 	// Faults is the registry of the faults that can be armed in this host. Nil makes a new registry.
 	Faults *fault.Registry
 	// Intensity, if not zero, is the intensity of every supervisor of the tree, for runs that crash on
@@ -99,17 +99,17 @@ func Start(ctx context.Context, c *config.Config, o Options) (*Running, error) {
 		return nil, errors.Join(fmt.Errorf("start: %w", err), h.end(ctx))
 	}
 	h.phase.Store(uint32(admin.Serving))
-	if o.Safe != "" {
+	if o.SafeReason != "" {
 		h.phase.Store(uint32(admin.SafeMode))
-		h.recorder.Emit(telemetry.SafeMode{Reason: o.Safe})
+		h.recorder.Emit(telemetry.SafeMode{Reason: o.SafeReason})
 	}
 	h.forgetTenants()
 	h.recorder.Emit(telemetry.ConfigLoaded{
 		Source: o.Source, Generation: h.now().applied.Generation, At: uint64(h.clock.Now().Unix()),
 	})
 	h.warn(c)
-	if o.Unreplaced != nil {
-		h.recorder.Emit(telemetry.RestartRefused{Reason: o.Unreplaced.Error()})
+	if o.ReplaceError != nil {
+		h.recorder.Emit(telemetry.RestartRefused{Reason: o.ReplaceError.Error()})
 	}
 	return &Running{h, tree}, nil
 }
@@ -127,12 +127,12 @@ func newHost(c *config.Config, o Options) *host {
 	o.Clock = o.Faults.Clock(o.Clock)
 	h := &host{
 		options: o, clock: o.Clock, awake: clock.NewAwake(o.Clock), faults: o.Faults,
-		self: protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
-		last: process.NewLast(o.Simulation.Scheduler != nil), renew: make(chan struct{}, 1),
+		identity: protocol.Implementation{Name: "mcpd", Version: o.Build.Version},
+		last:     process.NewCloser(o.Simulation.Scheduler != nil), renew: make(chan struct{}, 1),
 	}
 	h.handover.given = o.Sockets
-	h.kept = quota.NewLedger(&h.memory)
-	h.index = session.NewIndex(h.kept)
+	h.ledger = quota.NewLedger(&h.memory)
+	h.index = session.NewIndex(h.ledger)
 	var id [16]byte
 	o.Simulation.random(id[:])
 	h.instance = hex.EncodeToString(id[:])
@@ -142,9 +142,9 @@ func newHost(c *config.Config, o Options) *host {
 		Tree: h.snapshot, Readiness: h.readiness, Sessions: h.sessions, Faults: func() int {
 			return len(h.faults.Active())
 		}, KnownMethod: known,
-		Limits: h.exported, Queues: h.queues, Config: func() string { return h.now().applied.Digest },
+		Limits: h.limitGauges, Queues: h.queues, Config: func() string { return h.now().applied.Digest },
 		Spawns:      func() (int, uint64) { return h.spawner.Waiting() },
-		IdleRunners: func() int { return h.system.IdleRunners() }, IdleUpstream: h.pools.idle,
+		IdleRunners: func() int { return h.system.IdleRunners() }, IdleUpstream: h.transports.idle,
 		Certificate: h.certificateLeft,
 		History: func() int64 {
 			return h.store.Bytes()
@@ -157,21 +157,24 @@ func newHost(c *config.Config, o Options) *host {
 	h.system = otp.NewSystem(otp.Options{
 		Logger: o.Logger, Clock: h.awake, Faults: h.faults, Scheduler: o.Simulation.Scheduler,
 		Contention: o.Contention,
-		Events:     o.Simulation.heard(h.heard(telemetry.Supervision(h.recorder.Emit, locate))),
-		Origin:     func(path string) string { return locate(path).Tenant },
+		Events: o.Simulation.dispatchEvents(h.dispatchEvents(telemetry.Supervision(h.recorder.Emit,
+			locate))),
+		Origin: func(path string) string { return locate(path).Tenant },
 	})
 	h.spawner = stdio.NewSpawner(stdio.SpawnerOptions{
-		Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.Earlier, Report: h.remark,
+		Instance: o.Instance, Daemon: o.Instance != "", Earlier: o.EarlierPrefix, Report: h.reportProcess,
 	})
 	h.openState()
 	h.store = h.newStore(c)
-	h.kept.Bound(h.bounds(c))
-	h.beginsWith(c)
+	h.ledger.Bound(h.bounds(c))
+	h.recordConfig(c)
 	h.edge = &Edge{
-		now: h.now, Kept: h.kept, Failures: quota.NewFailures(), Clock: h.awake, Index: h.index,
-		Sessions: func() otp.Ref { return h.core("session_manager") }, Down: h.down, Closing: h.closing,
+		now: h.now, Ledger: h.ledger, Failures: quota.NewFailures(), Clock: h.awake, Index: h.index,
+		Sessions: func() otp.Ref {
+			return h.core("session_manager")
+		}, TenantDown: h.down, Closing: h.refuseSession,
 	}
-	h.index.Down, h.index.Ending, h.index.Self = h.down, h.ending, h.self
+	h.index.Down, h.index.Ending, h.index.Self = h.down, h.refuseCall, h.identity
 	return h
 }
 
@@ -199,16 +202,16 @@ func (r *Running) Run(ctx context.Context) error {
 // itself decides how long it takes to stop.
 const stopBudget = 2 * minute
 
-// Hurry answers every in-flight request at once and ends subscriptions, for a host whose process is
-// about to end without the rest of its drain.
-func (r *Running) Hurry() {
+// AnswerAll answers every in-flight request at once and ends subscriptions, for a host whose
+// process is about to end without the rest of its drain.
+func (r *Running) AnswerAll() {
 	r.h.answer()
-	r.h.hangUp()
+	r.h.endSubscriptions()
 }
 
 // Draining reports that the host is about to stop, and why. From now on readiness says so too.
 func (r *Running) Draining(reason string) {
-	r.h.handover.stays()
+	r.h.handover.stop()
 	r.h.phase.Store(uint32(admin.Draining))
 	r.h.recorder.Emit(telemetry.Draining{Reason: reason, Budget: r.h.now().config.Drain})
 }
@@ -227,7 +230,7 @@ func (r *Running) Whereis(path string) (otp.Ref, bool) { return r.h.system.Where
 func (r *Running) Snapshot() otp.Node { return r.h.snapshot() }
 
 // Kept returns what each tenant keeps.
-func (r *Running) Kept() []quota.Holding { return r.h.kept.Snapshot() }
+func (r *Running) Kept() []quota.Holding { return r.h.ledger.Snapshot() }
 
 // lastLines is how long a log that nobody reads may delay the end of the host.
 const lastLines = second

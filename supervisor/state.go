@@ -25,7 +25,7 @@ import (
 // Without state the host still serves.
 func (h *host) openState() {
 	if h.options.State != "" {
-		state, damage, err := store.Open(h.options.State, h.options.Own)
+		state, damage, err := store.Open(h.options.State, h.options.CheckOwner)
 		if damage != nil {
 			h.recorder.Emit(telemetry.StateLost{Reason: damage.Error()})
 		}
@@ -41,7 +41,7 @@ func (h *host) openState() {
 		held++
 	}
 	h.records = storage.NewRestorer(storage.RestorerOptions{
-		Held: held, Faults: h.faults, Emit: h.recorder.Emit,
+		Aside: held, Faults: h.faults, Emit: h.recorder.Emit,
 	})
 }
 
@@ -85,7 +85,9 @@ func (h *host) keepSecret(key []byte) {
 		return
 	}
 	value := splice.Quote(base64.StdEncoding.EncodeToString(key))
-	h.written(h.state.Apply([]store.Change{{Bucket: store.Secrets, Key: sealSecret, Value: value}}))
+	h.reportWrite(h.state.Apply([]store.Change{
+		{Bucket: store.Secrets, Key: sealSecret, Value: value},
+	}))
 }
 
 // storage returns the row that writes the state, if there is state.
@@ -95,7 +97,7 @@ func (h *host) storage() []otp.Child {
 	}
 	return []otp.Child{actor("storage", 5*second, func() otp.Behaviour {
 		return storage.New(storage.Options{
-			Store: h.state, More: h.unsaved, Kept: h.unwritten, Emit: h.recorder.Emit, Faults: h.faults,
+			Store: h.state, More: h.unsaved, Account: h.unwritten, Emit: h.recorder.Emit, Faults: h.faults,
 		})
 	})}
 }
@@ -141,10 +143,10 @@ func (h *host) forgetTenants() {
 	}
 }
 
-// beginsWith checks if the configuration differs from that of the host before, and stores which one
-// applies. In safe mode no configuration applies.
-func (h *host) beginsWith(c *config.Config) {
-	if h.state == nil || h.options.Safe != "" {
+// recordConfig checks if the configuration differs from that of the host before, and stores which
+// one applies. In safe mode no configuration applies.
+func (h *host) recordConfig(c *config.Config) {
+	if h.state == nil || h.options.SafeReason != "" {
 		return
 	}
 	was, err := configuration.Stored(h.state.Get)
@@ -154,20 +156,20 @@ func (h *host) beginsWith(c *config.Config) {
 	a := was.Next(h.clock.Now(), h.now().applied.Digest)
 	h.settings.Store(newSettings(c, a))
 	if a != was {
-		h.written(h.state.Apply([]store.Change{a.Change()}))
+		h.reportWrite(h.state.Apply([]store.Change{a.Change()}))
 	}
 }
 
-// written reports a failed write.
-func (h *host) written(err error) {
+// reportWrite reports a failed write.
+func (h *host) reportWrite(err error) {
 	if err != nil {
 		h.recorder.Emit(telemetry.StateNotWritten{Reason: err.Error()})
 	}
 }
 
-// home identifies a server that survives when this host is killed. It is empty for a server that
-// does not.
-func (h *host) home(t *tenant.Tenant) func(server string) string {
+// identityOf identifies a server that survives when this host is killed. It is empty for a server
+// that does not.
+func (h *host) identityOf(t *tenant.Tenant) func(server string) string {
 	return func(name string) string {
 		if s, _ := h.current(t)().Server(name); !s.URL.IsZero() {
 			return s.Identity()
@@ -207,8 +209,8 @@ func (h *host) recordsCheck() admin.Check {
 	return c
 }
 
-// durability is the readiness check of the state. Without state there is still service.
-func (h *host) durability(tree otp.Node) admin.Check {
+// storageCheck is the readiness check of the state. Without state there is still service.
+func (h *host) storageCheck(tree otp.Node) admin.Check {
 	c := admin.Check{Name: "storage", OK: true}
 	if h.options.State != "" && h.state == nil {
 		c.OK, c.Detail = false, "the state directory cannot be used"

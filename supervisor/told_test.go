@@ -131,7 +131,7 @@ func (e *embedded) alone(method, params string) *outcome {
 	m := jsonrpc.Request(jsonrpc.StringID("m"), method,
 		[]byte(strings.TrimSuffix(params, "}")+","+meta))
 	out := newOutcome()
-	class, err := e.edge.Policy(acme).Classify(protocol.Arrival{Method: m.Method, Params: m.Params})
+	class, err := e.edge.Policy(acme).Classify(protocol.Incoming{Method: m.Method, Params: m.Params})
 	if err == nil {
 		var peer streamable.Peer
 		if peer, err = e.edge.Peer(e.t.Context(), acme, class); err == nil {
@@ -315,7 +315,7 @@ func TestHandshakeThatIsShunnedHearsOfThePause(t *testing.T) {
 	}
 	crash := &otp.CrashReport{Path: "mcpd/core/protocol_version"}
 	told := protocol.Translate(s.Explain(fmt.Errorf("no agreement: %w",
-		errors.Join(otp.ErrShunned, crash))), protocol.V20251125)
+		errors.Join(otp.ErrOriginRefused, crash))), protocol.V20251125)
 	if incident, _ := splice.GetString(told.Data, "incident"); incident == "" ||
 		!strings.Contains(told.Message, "tenant acme is ") {
 		t.Errorf("explained: %s %s", told.Message, told.Data)

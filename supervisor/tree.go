@@ -34,8 +34,8 @@ const second, minute = time.Second, time.Minute
 // manager starts it again after a pause. The supervisors near the root pause a child that ends too
 // often, so that no intensity ever ends the process.
 func (h *host) tree() otp.Spec {
-	in := h.in
-	if h.options.Safe != "" {
+	in := h.intensity
+	if h.options.SafeReason != "" {
 		return h.safeTree()
 	}
 	return otp.Spec{Strategy: otp.OneForOne, Intensity: in(3, minute), Backoff: backoff,
@@ -47,7 +47,7 @@ func (h *host) tree() otp.Spec {
 				service("event_log", 2*second, h.eventLog),
 			),
 			// TIER 1: what all tenants need. The state of each row survives a crash of the row.
-			pausing("core", in(5, 10*second), booting(backoff), append(h.storage(),
+			pausing("core", in(5, 10*second), startsPaused(backoff), append(h.storage(),
 				actor("memory", 5*second, func() otp.Behaviour { return memory.New(h.memoryOptions()) }),
 				actor("protocol_version", 5*second, func() otp.Behaviour {
 					return version.New(h.recorder.Emit)
@@ -66,7 +66,7 @@ func (h *host) tree() otp.Spec {
 					return configuration.New(h.configurationOptions())
 				}),
 			)...),
-			changing("tenants", in(20, minute), h.tenants),
+			dynamic("tenants", in(20, minute), h.tenants),
 			// Last to start, so first to stop: clients finish what they have begun while all other rows
 			// still run.
 			pausing("listeners", in(5, minute), backoff, h.listeners()...),
@@ -75,15 +75,15 @@ func (h *host) tree() otp.Spec {
 
 // tenant returns the template of one tenant's subtree.
 func (h *host) tenant(t *tenant.Tenant) otp.Child {
-	in, kept := h.in, h.taskOptions(t)
-	return walled(sup(t.Name, otp.Transient, in(5, 30*second), otp.Infinity,
-		holding(t.Limits.MaxPending, actor("request_manager", 10*second, func() otp.Behaviour {
+	in, kept := h.intensity, h.taskOptions(t)
+	return failureDomain(sup(t.Name, otp.Transient, in(5, 30*second), otp.Infinity,
+		withMailbox(t.Limits.MaxPending, actor("request_manager", 10*second, func() otp.Behaviour {
 			return request.New(h.requestOptions(t))
 		})),
 		replaced(actor("notification_dispatcher", 5*second, func() otp.Behaviour {
 			return notification.New(h.noticeOptions(t))
 		})),
-		holding(t.Limits.MaxPending, actor("catalog", 5*second, func() otp.Behaviour {
+		withMailbox(t.Limits.MaxPending, actor("catalog", 5*second, func() otp.Behaviour {
 			return catalog.New(h.catalogOptions(t))
 		})),
 		// TIER 3: one supervisor for each server, above its connections. Each connection has its own
@@ -105,7 +105,7 @@ func (h *host) tenant(t *tenant.Tenant) otp.Child {
 		}),
 		// TIER 2: one actor for each downstream session. An actor that ended is replaced while its
 		// session continues.
-		pool("server_sup", in(5, 30*second), 20*second, holding(t.Limits.MaxSessionPending, otp.Child{
+		pool("server_sup", in(5, 30*second), 20*second, withMailbox(t.Limits.MaxSessionPending, otp.Child{
 			Label: "session", Restart: otp.Temporary, Shutdown: 5 * second,
 			Start: otp.WorkerWith(h.session(t, kept)),
 		})),

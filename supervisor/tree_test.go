@@ -90,10 +90,11 @@ var why = map[string]string{
 	"mcpd/listeners/mcp": "accepts MCP over HTTP; when it stops, requests have time to finish",
 }
 
-// Goroutines that are stuck in a tenant count only against the tenant's own limit (otp.MaxHung).
+// Goroutines that are stuck in a tenant count only against the tenant's own limit
+// (otp.MaxIsolated).
 func TestTenantsAreBulkheads(t *testing.T) {
 	for _, l := range rows(t) {
-		if want := l.path == "mcpd/tenants/T"; l.child.Bulkhead != want {
+		if want := l.path == "mcpd/tenants/T"; l.child.FailureDomain != want {
 			t.Errorf("%s: %t", l.path, !want)
 		}
 	}
@@ -226,9 +227,9 @@ func rows(t *testing.T) []line {
 			}
 			switch kid.ID {
 			case "X":
-				below = held.Spec(h.in(5, 30*second), nil, held.Args{})
+				below = held.Spec(h.intensity(5, 30*second), nil, held.Args{})
 			case "K":
-				below = task.Spec(h.in(5, 30*second), nil, task.Args{})
+				below = task.Spec(h.intensity(5, 30*second), nil, task.Args{})
 			}
 			walk(path+"/"+kid.ID, depth+1, kid, &below)
 		}

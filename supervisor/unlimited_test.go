@@ -16,7 +16,7 @@ import (
 func TestUnlimitedServersAreNamed(t *testing.T) {
 	program := func(name string, memory int64, processes int) tenant.Server {
 		return tenant.Server{
-			Name: name, Command: tenant.NewShown("cat", "cat"), Memory: memory, Processes: processes,
+			Name: name, Command: tenant.NewSecretShownAs("cat", "cat"), Memory: memory, Processes: processes,
 		}
 	}
 	c := &config.Config{Tenants: []config.Tenant{{}, {}}}

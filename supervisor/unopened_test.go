@@ -17,15 +17,15 @@ func TestUnopenedSaysWhatIsMissing(t *testing.T) {
 	}{
 		{otp.ErrNoProc, "the host's session manager is being started"},
 		{otp.ErrOverloaded, "the host's session manager is overloaded"},
-		{otp.ErrShunned, "tenant acme is paused"},
+		{otp.ErrOriginRefused, "tenant acme is paused"},
 	} {
 		var told *protocol.Error
-		if err := unopened("acme", c.err); !errors.As(err, &told) || told.Message != c.want ||
+		if err := sessionError("acme", c.err); !errors.As(err, &told) || told.Message != c.want ||
 			told.RetryAfter != second {
 			t.Errorf("%v: got %v, want %s", c.err, err, c.want)
 		}
 	}
-	if err := unopened("acme", context.Canceled); !errors.Is(err, context.Canceled) {
+	if err := sessionError("acme", context.Canceled); !errors.Is(err, context.Canceled) {
 		t.Errorf("what is no refusal: got %v", err)
 	}
 }

@@ -48,7 +48,7 @@ func describeServers(tenant *otp.Node, status catalog.Status) {
 		for _, r := range status.Records() {
 			extra := telemetry.UpstreamStatus{
 				Tenant: tenant.ID, Server: r.Server, Link: r.Link.String(), State: string(r.State),
-				Ending: r.Ending, Retry: r.Retry, Revision: r.Version, Stale: r.Stale, Odd: r.Odd,
+				Ending: r.Ending, Retry: r.Retry, Revision: r.Version, Stale: r.Stale, ItemIssues: r.Odd,
 			}
 			if k, ok := rows[r.Server]; ok {
 				pool.Children[k].Extra = extra

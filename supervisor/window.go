@@ -10,7 +10,7 @@ const windowShare = 4096
 // window returns that part in bytes.
 func (h *host) window() int {
 	if h.options.Memory == 0 {
-		return streamable.MostWindow
+		return streamable.MaxWindow
 	}
-	return int(min(max(h.options.Memory/windowShare, streamable.LeastWindow), streamable.MostWindow))
+	return int(min(max(h.options.Memory/windowShare, streamable.MinWindow), streamable.MaxWindow))
 }

@@ -9,8 +9,8 @@ import (
 // The less memory there is, the less of an unread answer is accepted over HTTP/2.
 func TestWindowFollowsTheMemory(t *testing.T) {
 	for memory, want := range map[uint64]int{
-		0: streamable.MostWindow, 128 << 20: streamable.LeastWindow, 1 << 30: 256 << 10,
-		64 << 30: streamable.MostWindow,
+		0: streamable.MaxWindow, 128 << 20: streamable.MinWindow, 1 << 30: 256 << 10,
+		64 << 30: streamable.MaxWindow,
 	} {
 		h := &host{options: Options{Memory: memory}}
 		if got := h.window(); got != want {

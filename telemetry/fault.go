@@ -17,7 +17,7 @@ func Faulted(emit func(Event)) func(fault.Change) {
 
 func faultEvent(c fault.Change) Event {
 	where := Where{Tenant: c.Point.Tenant, Server: c.Point.Server}
-	switch c.What {
+	switch c.Kind {
 	case fault.Armed:
 		return FaultArmed{
 			Where: where, Fault: c.ID, Action: string(c.Action), Target: target(c.Point), Lease: c.Lease,
@@ -28,7 +28,7 @@ func faultEvent(c fault.Change) Event {
 	case fault.Struck:
 		return FaultHit{Where: where, Fault: c.ID, Action: string(c.Action)}
 	case fault.Disarmed, fault.UsedUp, fault.Expired:
-		return FaultDisarmed{Where: where, Fault: c.ID, Cause: string(c.What), Hits: Count(c.Struck)}
+		return FaultDisarmed{Where: where, Fault: c.ID, Cause: string(c.Kind), Hits: Count(c.Struck)}
 	}
 	return nil
 }

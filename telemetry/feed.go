@@ -12,20 +12,20 @@ type feed struct {
 }
 
 // count adds one for each event of type E.
-func count[E Event](labels func(E) []string) feed {
-	return sum(func(e E) (float64, []string) { return 1, labels(e) })
+func countOf[E Event](labels func(E) []string) feed {
+	return sumOf(func(e E) (float64, []string) { return 1, labels(e) })
 }
 
-// sum adds a value of each event of type E. A gauge is set to the value instead.
-func sum[E Event](value func(E) (float64, []string)) feed {
+// sumOf adds a value of each event of type E. A gauge is set to the value instead.
+func sumOf[E Event](value func(E) (float64, []string)) feed {
 	return feed{reflect.TypeFor[E](), func(e Event) (float64, []string, bool) {
 		v, labels := value(e.(E))
 		return v, labels, true
 	}}
 }
 
-// took observes a duration. Zero means that there is none to observe.
-func took[E Event](value func(E) (time.Duration, []string)) feed {
+// duration observes a duration. Zero means that there is none to observe.
+func duration[E Event](value func(E) (time.Duration, []string)) feed {
 	return feed{reflect.TypeFor[E](), func(e Event) (float64, []string, bool) {
 		d, labels := value(e.(E))
 		return d.Seconds(), labels, d > 0

@@ -58,7 +58,7 @@ func appendAttr(out []slog.Attr, key string, value any) []slog.Attr {
 		out = append(out, slog.Bool(key, v))
 	case time.Duration:
 		if v != 0 {
-			out = append(out, slog.String(key, short(v)))
+			out = append(out, slog.String(key, shortDuration(v)))
 		}
 	case int, uint32, uint64:
 		if !reflect.ValueOf(v).IsZero() {
@@ -100,8 +100,8 @@ func frames(pcs []uintptr) string {
 	return strings.Join(out, " < ")
 }
 
-// short formats a duration with the precision that a reader needs.
-func short(d time.Duration) string {
+// shortDuration formats a duration with the precision that a reader needs.
+func shortDuration(d time.Duration) string {
 	switch {
 	case d >= time.Minute:
 		return d.Round(time.Second).String()

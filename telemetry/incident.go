@@ -27,7 +27,7 @@ type incident struct {
 
 // named records the incident of an event that carries its ID. Later events at the same path
 // belong to the same incident.
-func (in incidents) named(path, id string, now time.Time) string {
+func (in incidents) record(path, id string, now time.Time) string {
 	if path != "" {
 		in[path] = incident{id, now}
 		in.trim(now)

@@ -56,12 +56,12 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// onceIsEnough are keys that repeat, for queries, values that a line has already: the message and
+// repeatedKeys are keys that repeat, for queries, values that a line has already: the message and
 // the session.
-var onceIsEnough = []string{keyEvent, "session_id"}
+var repeatedKeys = []string{keyEvent, "session_id"}
 
 func forPeople(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) == 0 && slices.Contains(onceIsEnough, a.Key) {
+	if len(groups) == 0 && slices.Contains(repeatedKeys, a.Key) {
 		return slog.Attr{}
 	}
 	return cleaned(a)
@@ -92,7 +92,7 @@ func cleaned(a slog.Attr) slog.Attr {
 		return slog.String(a.Key, Clean(err.Error(), MaxValue))
 	}
 	if d, ok := a.Value.Any().(time.Duration); ok {
-		return slog.String(a.Key, short(d))
+		return slog.String(a.Key, shortDuration(d))
 	}
 	return a
 }

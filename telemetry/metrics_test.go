@@ -162,7 +162,9 @@ func busy() *Metrics {
 			return 5
 		}, IdleUpstream: func() int { return 6 }, History: func() int64 { return 8 },
 		Certificate: func() (time.Duration, bool) { return time.Minute, true },
-		Kept:        func() iter.Seq[Kept] { return slices.Values([]Kept{{"acme", "tasks", 9}}) },
+		Kept: func() iter.Seq[KeptBytes] {
+			return slices.Values([]KeptBytes{{"acme", "tasks", 9}})
+		},
 		Reserved: func() iter.Seq2[string, int64] {
 			return func(yield func(string, int64) bool) { _ = yield("answers", 20) && yield("answers", 22) }
 		},
@@ -198,7 +200,7 @@ func (n numbered) RequestIDUsage() float64 { return n.used }
 func (n numbered) Records(yield func(string, int) bool) { yield("parked_sessions", 2) }
 
 var sampleTree = otp.Node{ID: "mcpd", Type: otp.SupervisorType, Label: "root", Status: otp.Running,
-	Hung: 3, Children: []otp.Node{
+	Isolated: 3, Children: []otp.Node{
 		{ID: "a", Label: "upstream", Status: otp.Running, Mailbox: 3,
 			Holds: otp.Holdings{Monitors: 20, Watchers: 30, Timers: 40, Replies: 50},
 			Extra: UpstreamStatus{Tenant: "acme", Server: "files", State: StateReady}},

@@ -116,7 +116,7 @@ func (r *Recorder) Serve(ctx context.Context) error {
 		case s := <-r.queue:
 			r.write(s)
 		case <-r.wake:
-			r.tellSamples()
+			r.writeSamples()
 		case <-ctx.Done():
 			r.Flush()
 			return ctx.Err()
@@ -132,7 +132,7 @@ func (r *Recorder) Close(ctx context.Context) {
 	go func() { // ends with the log's last line, or with the process
 		defer close(written)
 		r.Flush()
-		r.rest()
+		r.writeRest()
 	}()
 	select {
 	case <-written:
@@ -156,7 +156,7 @@ func (r *Recorder) Flush() {
 func (r *Recorder) Dropped() uint32 { return r.dropped.Load() }
 
 // Most returns the high-water mark of the queue, which is at most QueueLen.
-func (r *Recorder) Most() int { return r.most.Most() }
+func (r *Recorder) HighWater() int { return r.most.Most() }
 
 // StuckAfter is how long one line may take until the log counts as stuck.
 const StuckAfter = time.Second
@@ -164,7 +164,7 @@ const StuckAfter = time.Second
 // Stuck reports whether the log accepts no line, because its reader has stopped.
 func (r *Recorder) Stuck() bool {
 	since := r.writing.Load()
-	return since != 0 && clock.Steady(r.clock.Now())-since >= int64(StuckAfter)
+	return since != 0 && clock.SteadyNanos(r.clock.Now())-since >= int64(StuckAfter)
 }
 
 // Recent returns the most recent events.
@@ -173,7 +173,7 @@ func (r *Recorder) Recent() *Recent { return r.recent }
 func (r *Recorder) write(rec Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lost(rec.At)
+	r.reportDropped(rec.At)
 	write, before := r.samples.take(&rec)
 	for _, one := range r.samples.due(rec.At) {
 		r.line(one.last, one.more-1)
@@ -184,8 +184,8 @@ func (r *Recorder) write(rec Record) {
 	r.sweepLater()
 }
 
-// tellSamples writes the samples that are due and that no other line has triggered.
-func (r *Recorder) tellSamples() {
+// writeSamples writes the samples that are due and that no other line has triggered.
+func (r *Recorder) writeSamples() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sweep = nil
@@ -209,7 +209,7 @@ func (r *Recorder) sweepLater() {
 }
 
 // lost writes how many events have found the queue full since the last report. The mutex is held.
-func (r *Recorder) lost(at time.Time) {
+func (r *Recorder) reportDropped(at time.Time) {
 	if n := r.dropped.Load(); n != r.reported {
 		lost := EventsDropped{Count: n - r.reported}
 		r.reported = n
@@ -234,7 +234,7 @@ func (r *Recorder) put(rec Record, suppressed int) {
 	// The line has the time of the event, not of the write.
 	line := slog.NewRecord(rec.At, rec.level(), events[rec.kind].message, 0)
 	line.AddAttrs(rec.line(suppressed)...)
-	r.writing.Store(clock.Steady(r.clock.Now()))
+	r.writing.Store(clock.SteadyNanos(r.clock.Now()))
 	defer r.writing.Store(0)
 	r.faults.At(context.Background(), fault.LogWrite, fault.Who{})
 	// An error of the log cannot be reported anywhere. The next line may get through.
@@ -243,10 +243,10 @@ func (r *Recorder) put(rec Record, suppressed int) {
 
 // rest writes the last record without a line of each cause and each kind, with their number,
 // because no later line counts them.
-func (r *Recorder) rest() {
+func (r *Recorder) writeRest() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lost(r.clock.Now())
+	r.reportDropped(r.clock.Now())
 	if r.sweep != nil {
 		r.sweep.Stop()
 	}
@@ -266,7 +266,7 @@ func (r *Recorder) rest() {
 func (r *Recorder) incident(e Event, opens bool, at time.Time) string {
 	w := e.where()
 	if w.Incident != "" {
-		return r.incidents.named(w.Path, w.Incident, at)
+		return r.incidents.record(w.Path, w.Incident, at)
 	}
 	return r.incidents.of(w.Path, opens, at)
 }

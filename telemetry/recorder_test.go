@@ -380,7 +380,8 @@ func TestSupervisionEvents(t *testing.T) {
 		{otp.SupervisorStopped{Row: row, Reason: errors.New("broken")}, []Event{
 			SupervisorStopped{where, "broken"},
 		}},
-		{otp.SupervisorStopped{Row: otp.Row{Path: row.Path, Label: Passing}, Reason: otp.Normal}, nil},
+		{otp.SupervisorStopped{Row: otp.Row{Path: row.Path, Label: TransientLabel}, Reason: otp.Normal},
+			nil},
 		{otp.Abandoned{Row: row, Goroutine: "reader", Budget: time.Second}, []Event{
 			Abandoned{where, "capabilities", "reader", time.Second},
 		}},
@@ -394,7 +395,7 @@ func TestSupervisionEvents(t *testing.T) {
 			ActorStuck{where, "capabilities", time.Second, report},
 		}},
 		{otp.Overloaded{Row: row, Mailbox: 1024}, []Event{Overloaded{where, "capabilities", 1024}}},
-		{otp.HeirDropped{Row: row, Reason: "stuck"}, []Event{
+		{otp.StateDropped{Row: row, Reason: "stuck"}, []Event{
 			StateDropped{where, "capabilities", 7, "all", "stuck", 1},
 		}},
 		{otp.TerminatePanicked{Row: row, Report: report}, []Event{

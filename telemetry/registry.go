@@ -41,7 +41,7 @@ type MetricsOptions struct {
 	// if there is none.
 	Certificate func() (left time.Duration, ok bool)
 	// Kept returns what each tenant keeps, by kind.
-	Kept func() iter.Seq[Kept]
+	Kept func() iter.Seq[KeptBytes]
 	// History returns how many bytes of events wait for clients or are kept for their return.
 	History func() int64
 	// Reserved yields the reserved bytes of the host's byte budgets, by name. A name may occur more
@@ -100,7 +100,7 @@ func NewMetrics(o MetricsOptions) *Metrics {
 
 // Gatherer returns the source of the metrics endpoint.
 func (m *Metrics) Gatherer() prometheus.Gatherer {
-	return still{m.registry, m.idleRunners}
+	return goroutineGatherer{m.registry, m.idleRunners}
 }
 
 // count feeds an event to its instruments.

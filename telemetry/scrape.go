@@ -50,7 +50,7 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	}
 	if s.options.Queues != nil {
 		for q := range s.options.Queues() {
-			send("mcpd_queue_high_water", float64(q.Most), q.Name)
+			send("mcpd_queue_high_water", float64(q.HighWater), q.Name)
 			send("mcpd_queue_limit", float64(q.Limit), q.Name)
 		}
 	}
@@ -183,12 +183,12 @@ func classOf(n otp.Node) string { return orWord(n.Label, n.Type.String()) }
 
 // Queue is one kind of queue of the host.
 type Queue struct {
-	Name        string
-	Most, Limit int // Most is the high-water mark of the fullest queue
+	Name             string
+	HighWater, Limit int // Most is the high-water mark of the fullest queue
 }
 
 // Kept is how many bytes of one kind a tenant keeps.
-type Kept struct {
+type KeptBytes struct {
 	Tenant, Kind string
 	Bytes        int64
 }
@@ -258,7 +258,7 @@ func (s *scrape) tree(tree otp.Node, send func(string, float64, ...string)) {
 	type target struct{ tenant, server string }
 	rows, mailboxes, up := make(map[row]float64), make(map[string]float64), make(map[target]float64)
 	states, used := make(map[target]map[string]float64), make(map[target]float64)
-	send("mcpd_actor_hung", float64(tree.Hung))
+	send("mcpd_actor_hung", float64(tree.Isolated))
 	tree.Walk(func(node otp.Node) bool {
 		class := classOf(node)
 		rows[row{class, node.Status.String()}]++
@@ -282,7 +282,7 @@ func (s *scrape) tree(tree otp.Node, send func(string, float64, ...string)) {
 				ready = 1
 			}
 			up[t] = max(up[t], ready)
-			if ids, ok := node.Extra.(IDUser); ok {
+			if ids, ok := node.Extra.(RequestIDUser); ok {
 				used[t] = max(used[t], ids.RequestIDUsage())
 			}
 			if node.Label == UpstreamLabel {

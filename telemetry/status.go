@@ -21,8 +21,9 @@ type UpstreamStatus struct {
 	Retry    time.Time
 	PID      int    // of the child process, if it is one
 	Revision string // protocol revision agreed
-	// Odd describes the items that the list of all servers repairs or leaves out; empty for none.
-	Odd string
+	// ItemIssues describes the items that the list of all servers repairs or leaves out; empty for
+	// none.
+	ItemIssues string
 	// Waits says which user is asked something, and which calls wait for the answer. It is set for a
 	// connection.
 	Waits string
@@ -37,8 +38,8 @@ type TenantStatus struct {
 	Ending        // why it ended last; zero if that is long ago
 	// Retry is when it is started again; zero if no restart is due.
 	Retry time.Time
-	// Keeps says how much it keeps, and of which kinds; empty while it keeps no more than its share.
-	Keeps string
+	// Usage says how much it keeps, and of which kinds; empty while it keeps no more than its share.
+	Usage string
 }
 
 // TenantStates are all states of a tenant. Package ladder defines their meaning.
@@ -74,9 +75,9 @@ var States = []string{
 // describes an upstream.
 type Upstream interface{ Upstream() UpstreamStatus }
 
-// IDUser is an Upstream that numbers its requests, and knows the share of numbers that is used
-// up.
-type IDUser interface{ RequestIDUsage() float64 }
+// RequestIDUser is an Upstream that numbers its requests, and knows the share of numbers that is
+// used up.
+type RequestIDUser interface{ RequestIDUsage() float64 }
 
 // RecordHolder is the status of a row that keeps records. It yields the number of records of each
 // kind. A kind may occur more than once.

@@ -22,7 +22,7 @@ func Supervision(emit Sink, locate func(path string) Where) func(otp.Event) {
 			(len(exit.Report.PCs) > 0 || errors.Is(exit.Reason, otp.ErrStuck)) {
 			w.Incident = exit.Report.Incident()
 		}
-		if hit, ok := struck(e, w); ok {
+		if hit, ok := faultOf(e, w); ok {
 			emit(hit)
 		}
 		if event := supervision(e, w); event != nil {
@@ -31,9 +31,9 @@ func Supervision(emit Sink, locate func(path string) Where) func(otp.Event) {
 	}
 }
 
-// Passing is the label of supervisors that come and go with their children, so that their end is
-// no news for an operator.
-const Passing = "key"
+// TransientLabel is the label of supervisors that come and go with their children, so that their
+// end is no news for an operator.
+const TransientLabel = "key"
 
 func supervision(e otp.Event, w Where) Event {
 	switch e := e.(type) {
@@ -43,13 +43,13 @@ func supervision(e otp.Event, w Where) Event {
 		if otp.IsNormal(e.Reason) {
 			return ChildExited{Where: w, Class: e.Label, Incarnation: e.Incarnation, Reason: text(e.Reason)}
 		}
-		w.Routine = told(e.Reason)
+		w.Routine = reportedItself(e.Reason)
 		return ChildCrashed{
 			Where: w, Class: e.Label, Incarnation: e.Incarnation, Reason: why(e.Reason, e.Report),
 			Injected: injected(e.Reason).ID, Report: e.Report,
 		}
 	case otp.ChildRestarted:
-		w.Routine = told(e.Reason)
+		w.Routine = reportedItself(e.Reason)
 		return ChildRestarted{
 			Where: w, Class: e.Label, Incarnation: e.Incarnation,
 			Restarts: e.Restarts, InPlace: e.InPlace, Took: e.Took,
@@ -69,7 +69,7 @@ func supervision(e otp.Event, w Where) Event {
 		w.Tenant = e.Origin
 		return CrashCharged{Where: w, Class: e.Label, Times: Count(e.Times), Reason: why(e.Reason, nil)}
 	case otp.SupervisorStopped:
-		if e.Label == Passing {
+		if e.Label == TransientLabel {
 			return nil // ChildExited reports it too
 		}
 		// A supervisor that its parent stops is a part of the parent's end, which is reported with its
@@ -82,7 +82,7 @@ func supervision(e otp.Event, w Where) Event {
 		return ActorStuck{Where: w, Class: e.Label, For: e.For, Report: e.Report}
 	case otp.Overloaded:
 		return Overloaded{Where: w, Class: e.Label, Mailbox: Count(e.Mailbox)}
-	case otp.HeirDropped:
+	case otp.StateDropped:
 		return StateDropped{
 			Where: w, Class: e.Label, Incarnation: e.Incarnation, Part: "all", Reason: e.Reason, Count: 1,
 		}
@@ -92,10 +92,10 @@ func supervision(e otp.Event, w Where) Event {
 	return nil
 }
 
-// told reports whether the row itself has reported its end in an event of its own. An error that
-// says so has a method Told. The end and the restart of such a row are debug lines, so that the
-// log reports each end once.
-func told(reason error) bool {
+// reportedItself reports whether the row itself has reported its end in an event of its own. An
+// error that says so has a method Told. The end and the restart of such a row are debug lines, so
+// that the log reports each end once.
+func reportedItself(reason error) bool {
 	by, ok := errors.AsType[interface {
 		error
 		Told() bool
@@ -103,8 +103,8 @@ func told(reason error) bool {
 	return ok && by.Told()
 }
 
-// struck returns the event of the fault that caused an exit, if a fault did.
-func struck(e otp.Event, w Where) (FaultHit, bool) {
+// faultOf returns the event of the fault that caused an exit, if a fault did.
+func faultOf(e otp.Event, w Where) (FaultHit, bool) {
 	exit, ok := e.(otp.ChildExited)
 	if !ok {
 		return FaultHit{}, false

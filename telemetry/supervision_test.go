@@ -72,7 +72,8 @@ func TestACrashInARealTreeIsSeen(t *testing.T) {
 		}
 		if c := e.GetCrash(); c != nil &&
 			(c.GetMessageKind() != "string" ||
-				!strings.Contains(c.GetStack(), "fault.(*Registry).Receive") || e.GetFields()["fault"] != id) {
+				!strings.Contains(c.GetStack(), "fault.(*Registry).BeforeReceive") ||
+				e.GetFields()["fault"] != id) {
 			t.Errorf("crash %v, fields %v", c, e.GetFields())
 		}
 	}

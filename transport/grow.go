@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 )
 
-// spares holds emptied buffers of large messages, for reuse by any reader. To allocate such a
+// spareBuffers holds emptied buffers of large messages, for reuse by any reader. To allocate such a
 // buffer, to zero it and to get it from the kernel page by page costs more than to copy a message
 // out of it.
-type spares struct {
+type spareBuffers struct {
 	size *atomic.Int64 // bytes of all its buffers
 	// of holds the buffers by size; each size is twice the one before. A reader never gets a larger
-	// buffer than it asked for: no Room would count the difference.
+	// buffer than it asked for: no ByteBudget would count the difference.
 	of [12][][]byte
 }
 
@@ -27,7 +27,7 @@ type pool struct {
 func newPool() *pool {
 	p := new(pool)
 	p.New = func() any {
-		s := &spares{size: new(atomic.Int64)}
+		s := &spareBuffers{size: new(atomic.Int64)}
 		runtime.AddCleanup(s, func(size *atomic.Int64) { p.size.Add(-size.Load()) }, s.size)
 		return s
 	}
@@ -37,7 +37,7 @@ func newPool() *pool {
 var grown = newPool()
 
 // maxSpare and spareShare bound the spare buffers: in bytes, and to one part in spareShare of the
-// memory. No Room counts spare buffers, and a burst of large messages leaves many.
+// memory. No ByteBudget counts spare buffers, and a burst of large messages leaves many.
 const (
 	maxSpare   = 32 << 20
 	spareShare = 32
@@ -48,7 +48,7 @@ const (
 func MaxSpare(memory int64) int64 { return min(maxSpare, memory/spareShare) }
 
 func (p *pool) take(n int) (buf []byte) {
-	s := p.Get().(*spares)
+	s := p.Get().(*spareBuffers)
 	if last := len(s.of[n]) - 1; last >= 0 {
 		buf = s.of[n][last]
 		s.of[n][last] = nil
@@ -66,7 +66,7 @@ func (p *pool) put(n int, buf []byte, memory int64) {
 		p.size.Add(-size)
 		return
 	}
-	s := p.Get().(*spares)
+	s := p.Get().(*spareBuffers)
 	s.of[n] = append(s.of[n], buf)
 	s.size.Add(size)
 	p.Put(s)
@@ -75,7 +75,7 @@ func (p *pool) put(n int, buf []byte, memory int64) {
 // class returns the index of the buffers of this size; false when that size is not kept.
 func class(size int) (int, bool) {
 	n := bits.Len(uint(size/Large)) - 2 // 0 for twice Large
-	return n, 0 <= n && n < len(spares{}.of) && size == Large<<(n+1)
+	return n, 0 <= n && n < len(spareBuffers{}.of) && size == Large<<(n+1)
 }
 
 // Grow returns a buffer of twice the size of full, but of most bytes at most, which begins with the

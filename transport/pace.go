@@ -16,19 +16,20 @@ const (
 	PaceMessage = 4
 )
 
-// Pace rate-limits the reading of unsolicited input: stray lines, comments, standard error. A
-// server that floods the host has to wait, and takes no processor time from others (docs/adr/0027).
-type Pace struct {
+// RateLimiter rate-limits the reading of unsolicited input: stray lines, comments, standard error.
+// A server that floods the host has to wait, and takes no processor time from others
+// (docs/adr/0027).
+type RateLimiter struct {
 	// steps counts the parts in the current span; exempt ones make it negative.
 	steps int
 	began time.Time // when the first of them was read
 }
 
 // Spare exempts so many parts, among those already read or else the next ones.
-func (p *Pace) Spare(parts int) { p.steps = min(p.steps, max(p.steps, 0)-parts) }
+func (p *RateLimiter) Spare(parts int) { p.steps = min(p.steps, max(p.steps, 0)-parts) }
 
 // Take counts parts, and returns how long the reader must rest then.
-func (p *Pace) Take(parts int, now time.Time) time.Duration {
+func (p *RateLimiter) Take(parts int, now time.Time) time.Duration {
 	if p.steps <= 0 {
 		p.began = now
 	}

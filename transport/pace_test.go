@@ -34,7 +34,7 @@ func TestPace(t *testing.T) {
 		"no more is spared than one": {{spare: 5}, {spare: 5, parts: 5 + PaceMost - 1},
 			{parts: 1, rest: span}},
 	} {
-		var p Pace
+		var p RateLimiter
 		begin := time.Now()
 		for i, s := range steps {
 			if s.spare > 0 {

@@ -14,28 +14,29 @@ const Large = 64 << 10
 // ownerPoll is how often a waiting reader asks whether the owner may have more bytes by now.
 const ownerPoll = 100 * time.Millisecond
 
-// Room is a byte budget for the large messages that are in memory at once: those of a tenant's
-// servers, until its clients have read them, or those of clients, until the host has. A peer whose
-// message finds no room is not read until there is some, so that it waits and no other peer does.
+// ByteBudget is a byte budget for the large messages that are in memory at once: those of a
+// tenant's servers, until its clients have read them, or those of clients, until the host has. A
+// peer whose message finds no room is not read until there is some, so that it waits and no other
+// peer does.
 //
 // A message counts with the size to which its buffer has grown, not with the size that it may
 // reach, so a message that stops half-way holds little. Messages that have begun could then all
 // wait for each other. Therefore one of them at a time, the first that finds no room, has an
-// overdraft and grows as far as it must, if the owner may have one. So a Room holds at most its
-// limit and one message.
+// overdraft and grows as far as it must, if the owner may have one. So a ByteBudget holds at most
+// its limit and one message.
 //
-// A nil Room has no bound. A Room is safe for concurrent use.
-type Room struct {
+// A nil ByteBudget has no bound. A ByteBudget is safe for concurrent use.
+type ByteBudget struct {
 	limit int
 	wait  int     // how many readers may wait; 0 is any number
 	owner Account // the account that its bytes count for; nil is none
 
-	mu    sync.Mutex // guards what follows
-	used  int
-	queue []*entrant // readers that wait to begin a message, in order of arrival
-	grow  []*entrant // readers that have begun one, and wait for more
-	over  bool       // one of those has the overdraft
-	most  int
+	mu        sync.Mutex // guards what follows
+	used      int
+	queue     []*waiter // readers that wait to begin a message, in order of arrival
+	grow      []*waiter // readers that have begun one, and wait for more
+	over      bool      // one of those has the overdraft
+	highWater int
 }
 
 // Account counts the bytes of one owner. Its methods return at once, and are safe for concurrent
@@ -45,34 +46,37 @@ type Account interface {
 	Count(n int)
 	// Fits reports whether the owner may have n more bytes.
 	Fits(n int) bool
-	// Beyond reports whether one message of the owner may grow as far as it must, whatever Fits says;
-	// used is the number of the owner's bytes in the Room. Within ends that permission.
-	Beyond(used int, now time.Time) bool
-	Within()
-	// Grows reports whether that message may still grow. It may not when the message of another owner
-	// has got the permission since.
-	Grows(now time.Time) bool
+	// MayExceed reports whether one message of the owner may grow as far as it must, whatever Fits
+	// says; used is the number of the owner's bytes in the ByteBudget. Within ends that permission.
+	MayExceed(used int, now time.Time) bool
+	EndExcess()
+	// MayGrow reports whether that message may still grow. It may not when the message of another
+	// owner has got the permission since.
+	MayGrow(now time.Time) bool
 }
 
-// entrant is a reader that waits for room.
-type entrant struct {
+// waiter is a reader that waits for room.
+type waiter struct {
 	size int
 	over bool          // it has the overdraft; set before in is closed
 	in   chan struct{} // closed when it has the room
 }
 
-// NewRoom makes a Room of limit bytes.
-func NewRoom(limit int) *Room { return &Room{limit: limit} }
+// NewRoom makes a ByteBudget of limit bytes.
+func NewRoom(limit int) *ByteBudget { return &ByteBudget{limit: limit} }
 
-// Queue makes a Room of limit bytes, for which at most wait readers may wait; 0 is any number.
-func Queue(limit, wait int) *Room { return &Room{limit: limit, wait: wait} }
+// NewQueuedRoom makes a ByteBudget of limit bytes, for which at most wait readers may wait; 0 is
+// any number.
+func NewQueuedRoom(limit, wait int) *ByteBudget { return &ByteBudget{limit: limit, wait: wait} }
 
-// Counted makes a Room of limit bytes for one owner, whose account counts all its bytes. While the
-// owner may have no more, one message at a time is admitted.
-func Counted(limit int, owner Account) *Room { return &Room{limit: limit, owner: owner} }
+// NewOwnedRoom makes a ByteBudget of limit bytes for one owner, whose account counts all its bytes.
+// While the owner may have no more, one message at a time is admitted.
+func NewOwnedRoom(limit int, owner Account) *ByteBudget {
+	return &ByteBudget{limit: limit, owner: owner}
+}
 
 // Add counts bytes that are in memory already; a negative size releases them.
-func (r *Room) Add(size int) {
+func (r *ByteBudget) Add(size int) {
 	if r == nil || size == 0 {
 		return
 	}
@@ -81,9 +85,9 @@ func (r *Room) Add(size int) {
 	r.add(size)
 }
 
-// Try counts bytes of something that may last longer than a message, if at least half of the room
-// then remains for messages, and reports whether it did. Add releases them.
-func (r *Room) Try(size int) bool {
+// TryAdd counts bytes of something that may last longer than a message, if at least half of the
+// room then remains for messages, and reports whether it did. Add releases them.
+func (r *ByteBudget) TryAdd(size int) bool {
 	if r == nil || size == 0 {
 		return true
 	}
@@ -97,7 +101,7 @@ func (r *Room) Try(size int) bool {
 }
 
 // add counts bytes, and then admits the waiting readers that have room, one after the other.
-func (r *Room) add(size int) {
+func (r *ByteBudget) add(size int) {
 	r.count(size)
 	r.grow = slices.DeleteFunc(r.grow, r.grows)
 	for len(r.queue) > 0 && r.fits(r.queue[0].size) {
@@ -113,18 +117,18 @@ func (r *Room) add(size int) {
 
 // count counts bytes in the room, and at once for the owner, because the owner is asked whether the
 // next ones fit.
-func (r *Room) count(size int) {
+func (r *ByteBudget) count(size int) {
 	r.used += size
-	r.most = max(r.most, r.used)
+	r.highWater = max(r.highWater, r.used)
 	if r.owner != nil && size != 0 {
 		r.owner.Count(size)
 	}
 }
 
 // grows lets a message grow that fits, or that can have the overdraft, and reports whether it did.
-func (r *Room) grows(e *entrant) bool {
+func (r *ByteBudget) grows(e *waiter) bool {
 	if !r.fits(e.size) {
-		if r.over || r.owner != nil && !r.owner.Beyond(r.used, time.Now()) {
+		if r.over || r.owner != nil && !r.owner.MayExceed(r.used, time.Now()) {
 			return false
 		}
 		r.over, e.over = true, true
@@ -135,13 +139,13 @@ func (r *Room) grows(e *entrant) bool {
 }
 
 // fits reports whether there is room. An empty room takes one message, whatever its size.
-func (r *Room) fits(size int) bool {
+func (r *ByteBudget) fits(size int) bool {
 	return r.used <= 0 || r.used+size <= r.limit && (r.owner == nil || r.owner.Fits(size))
 }
 
 // take waits until there is room, or ctx ends, and counts size. It returns ErrSlowConsumer when too
 // many readers wait already.
-func (r *Room) take(ctx context.Context, size int) error {
+func (r *ByteBudget) take(ctx context.Context, size int) error {
 	r.mu.Lock()
 	if len(r.queue) == 0 && r.fits(size) {
 		r.add(size)
@@ -152,7 +156,7 @@ func (r *Room) take(ctx context.Context, size int) error {
 		r.mu.Unlock()
 		return ErrSlowConsumer
 	}
-	e := &entrant{size: size, in: make(chan struct{})}
+	e := &waiter{size: size, in: make(chan struct{})}
 	r.queue = append(r.queue, e)
 	r.mu.Unlock()
 	return r.await(ctx, e)
@@ -160,8 +164,8 @@ func (r *Room) take(ctx context.Context, size int) error {
 
 // more waits until a message that has begun has room for size more bytes, and reports whether it
 // has the overdraft for them.
-func (r *Room) more(ctx context.Context, size int) (over bool, err error) {
-	e := &entrant{size: size, in: make(chan struct{})}
+func (r *ByteBudget) more(ctx context.Context, size int) (over bool, err error) {
+	e := &waiter{size: size, in: make(chan struct{})}
 	r.mu.Lock()
 	r.grow = append(r.grow, e)
 	r.add(0)
@@ -170,11 +174,11 @@ func (r *Room) more(ctx context.Context, size int) (over bool, err error) {
 	return e.over && err == nil, err
 }
 
-// further is more for the message that has the overdraft. The owner may have lost the permission
-// because the message grew for long; then further waits for it again.
-func (r *Room) further(ctx context.Context, size int) (over bool, err error) {
+// moreOverdraft is more for the message that has the overdraft. The owner may have lost the
+// permission because the message grew for long; then further waits for it again.
+func (r *ByteBudget) moreOverdraft(ctx context.Context, size int) (over bool, err error) {
 	r.mu.Lock()
-	if r.owner == nil || r.owner.Grows(time.Now()) {
+	if r.owner == nil || r.owner.MayGrow(time.Now()) {
 		r.add(size)
 		r.mu.Unlock()
 		return true, nil
@@ -186,7 +190,7 @@ func (r *Room) further(ctx context.Context, size int) (over bool, err error) {
 
 // await waits until e is admitted, or ctx ends. It polls the owner: no event announces that the
 // owner may have more because other rooms or owners have released bytes.
-func (r *Room) await(ctx context.Context, e *entrant) error {
+func (r *ByteBudget) await(ctx context.Context, e *waiter) error {
 	var again <-chan time.Time
 	if r.owner != nil {
 		ticks := time.NewTicker(ownerPoll)
@@ -211,7 +215,7 @@ func (r *Room) await(ctx context.Context, e *entrant) error {
 		r.within(e.over)
 		r.add(-e.size)
 	default:
-		same := func(other *entrant) bool { return other == e }
+		same := func(other *waiter) bool { return other == e }
 		r.queue, r.grow = slices.DeleteFunc(r.queue, same), slices.DeleteFunc(r.grow, same)
 		r.add(0) // the next one may be smaller
 	}
@@ -219,7 +223,7 @@ func (r *Room) await(ctx context.Context, e *entrant) error {
 }
 
 // free releases the bytes of a message, and the overdraft if the message has it.
-func (r *Room) free(size int, over bool) {
+func (r *ByteBudget) free(size int, over bool) {
 	if r == nil || size == 0 {
 		return
 	}
@@ -230,46 +234,46 @@ func (r *Room) free(size int, over bool) {
 }
 
 // within gives back the overdraft of a message that has it.
-func (r *Room) within(over bool) {
+func (r *ByteBudget) within(over bool) {
 	if over {
 		if r.over = false; r.owner != nil {
-			r.owner.Within()
+			r.owner.EndExcess()
 		}
 	}
 }
 
 // Used returns how many bytes are counted now, and the most that ever were.
-func (r *Room) Used() (now, most int) {
+func (r *ByteBudget) Used() (now, most int) {
 	if r == nil {
 		return 0, 0
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.used, r.most
+	return r.used, r.highWater
 }
 
-// Hold is the reservation of a reader in a Room, for the message that it reads: from when the
-// message proves to be large until it is handed on. The zero Hold belongs to a Room without bound.
-// A Hold is for one goroutine.
-type Hold struct {
-	room *Room
+// Reservation is the reservation of a reader in a ByteBudget, for the message that it reads: from
+// when the message proves to be large until it is handed on. The zero Reservation belongs to a
+// ByteBudget without bound. A Reservation is for one goroutine.
+type Reservation struct {
+	room *ByteBudget
 	size int
 	over bool // it has the overdraft of the room
 }
 
-// NewHold makes the Hold of a reader.
-func NewHold(r *Room) Hold { return Hold{room: r} }
+// NewHold makes the Reservation of a reader.
+func NewHold(r *ByteBudget) Reservation { return Reservation{room: r} }
 
 // Take waits until the message has room for size bytes in all, unless it has that already. If ctx
-// ends before, the Hold keeps the room that it had.
-func (h *Hold) Take(ctx context.Context, size int) (err error) {
+// ends before, the Reservation keeps the room that it had.
+func (h *Reservation) Take(ctx context.Context, size int) (err error) {
 	switch more := size - h.size; {
 	case h.room == nil || more <= 0:
 		return nil
 	case h.size == 0:
 		err = h.room.take(ctx, size)
 	case h.over:
-		h.over, err = h.room.further(ctx, more)
+		h.over, err = h.room.moreOverdraft(ctx, more)
 	default:
 		h.over, err = h.room.more(ctx, more)
 	}
@@ -280,7 +284,7 @@ func (h *Hold) Take(ctx context.Context, size int) (err error) {
 }
 
 // Free releases the room. It is idempotent.
-func (h *Hold) Free() {
+func (h *Reservation) Free() {
 	h.room.free(h.size, h.over)
 	h.size, h.over = 0, false
 }

@@ -14,7 +14,7 @@ import (
 func TestRoomIsTakenInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := NewRoom(100)
-		first, holds, got := NewHold(room), make([]Hold, 3), make(chan int, 3)
+		first, holds, got := NewHold(room), make([]Reservation, 3), make(chan int, 3)
 		if err := first.Take(t.Context(), 500); err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestRoomIsTakenInTurns(t *testing.T) {
 func TestRoomOfAnOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := &account{limit: 50}
-		room := Counted(100, owner)
+		room := NewOwnedRoom(100, owner)
 		first, next, end := NewHold(room), NewHold(room), make(chan error, 1)
 		if err := first.Take(t.Context(), 60); err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestRoomOfAnOwner(t *testing.T) {
 func TestRoomWhoseOwnerMayHaveMoreAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := &account{limit: 50, used: 50}
-		room := Counted(100, owner)
+		room := NewOwnedRoom(100, owner)
 		first, ends := NewHold(room), make(chan error, 1)
 		if err := first.Take(t.Context(), 10); err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func TestRoomWhoseOwnerMayHaveMoreAgain(t *testing.T) {
 // Released bytes are counted before the next reader is admitted, and those of an admitted reader
 // before the one after it. So no reader waits in vain, and no two get the same bytes.
 func TestRoomCountsBeforeItDecides(t *testing.T) {
-	in := func(ctx context.Context, room *Room, size int, ends chan<- error) {
+	in := func(ctx context.Context, room *ByteBudget, size int, ends chan<- error) {
 		go func() { // owner: the test, which ends ctx
 			hold := NewHold(room)
 			defer hold.Free()
@@ -111,7 +111,7 @@ func TestRoomCountsBeforeItDecides(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		owner, ends := &account{limit: 50}, make(chan error, 5)
-		room := Counted(1000, owner)
+		room := NewOwnedRoom(1000, owner)
 		first := NewHold(room)
 		if err := first.Take(t.Context(), 20); err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func TestRoomCountsBeforeItDecides(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		owner, ends := &account{limit: 100}, make(chan error, 3)
-		room := Counted(1000, owner)
+		room := NewOwnedRoom(1000, owner)
 		in(ctx, room, 10, ends)
 		owner.Count(90)
 		in(ctx, room, 40, ends)
@@ -151,7 +151,7 @@ func TestRoomCountsBeforeItDecides(t *testing.T) {
 // A message that would be one too many to wait is refused at once.
 func TestRoomWithAQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room, waits := Queue(100, 1), make(chan error, 1)
+		room, waits := NewQueuedRoom(100, 1), make(chan error, 1)
 		room.Add(100)
 		first, second := NewHold(room), NewHold(room)
 		go func() { waits <- first.Take(t.Context(), 10) }() // owner: the test waits for it
@@ -175,12 +175,12 @@ type account struct {
 	held                bool // no message may go beyond the limit
 }
 
-func (a *account) Count(n int)          { a.used += n }
-func (a *account) Fits(n int) bool      { return a.used+n <= a.limit }
-func (a *account) Grows(time.Time) bool { return true }
+func (a *account) Count(n int)            { a.used += n }
+func (a *account) Fits(n int) bool        { return a.used+n <= a.limit }
+func (a *account) MayGrow(time.Time) bool { return true }
 
-func (a *account) Beyond(int, time.Time) bool { return !a.held }
-func (a *account) Within()                    { a.within++ }
+func (a *account) MayExceed(int, time.Time) bool { return !a.held }
+func (a *account) EndExcess()                    { a.within++ }
 
 // A reader that gives up takes no room, and does not block later ones.
 func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
@@ -204,7 +204,7 @@ func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
 		if now, _ := room.Used(); now != 0 {
 			t.Errorf("%d bytes are taken by nobody", now)
 		}
-		var none Hold
+		var none Reservation
 		if err := none.Take(ctx, 1<<40); err != nil {
 			t.Errorf("without a bound: %v", err)
 		}
@@ -217,7 +217,7 @@ func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
 // and a reader that gives up leaves its turn to the next.
 func TestRoomOfMessagesThatGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room, holds := NewRoom(100), make([]Hold, 5)
+		room, holds := NewRoom(100), make([]Reservation, 5)
 		for i := range holds {
 			holds[i] = NewHold(room)
 			if err := holds[i].Take(t.Context(), 20); err != nil {
@@ -271,7 +271,7 @@ func TestRoomOfMessagesThatGrow(t *testing.T) {
 // A reader that gives up just when its turn comes takes no room, and the turn goes to the next.
 func TestTurnOfWhoGivesUp(t *testing.T) {
 	for range 500 {
-		room, holds := NewRoom(100), make([]Hold, 3)
+		room, holds := NewRoom(100), make([]Reservation, 3)
 		for i := range holds {
 			holds[i] = NewHold(room)
 			if err := holds[i].Take(t.Context(), 30); err != nil {

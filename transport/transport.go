@@ -130,15 +130,16 @@ func As[T any](up Upstream) (T, bool) {
 // SSE is the Info.Transport of HTTP+SSE, which revisions without a handshake do not have.
 const SSE = "sse"
 
-// Severed reports whether err is the loss of a connection rather than an error received over it.
-func Severed(err error) bool {
+// IsConnectionLost reports whether err is the loss of a connection rather than an error received
+// over it.
+func IsConnectionLost(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// Unreached reports whether err says that no connection to the server could be made, so that no
+// IsUnreachable reports whether err says that no connection to the server could be made, so that no
 // byte of the request was sent.
-func Unreached(err error) bool {
+func IsUnreachable(err error) bool {
 	var op *net.OpError
 	var name *net.DNSError
 	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || errors.As(err, &name)

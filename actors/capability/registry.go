@@ -30,8 +30,8 @@ const (
 	MaxDeclared     = 16384 // servers of all tenants
 )
 
-// kept is the carried state of the registry.
-type kept struct {
+// carriedState is the carried state of the registry.
+type carriedState struct {
 	declared     map[DiscoverRequest]jsontext.Value
 	known        map[string]Info
 	experimental map[string]jsontext.Value
@@ -42,7 +42,7 @@ type kept struct {
 type Registry struct {
 	otp.Base
 	p *otp.Process
-	*kept
+	*carriedState
 }
 
 // New makes one incarnation.
@@ -52,14 +52,14 @@ func New() *Registry { return &Registry{} }
 func (r *Registry) Init(p *otp.Process) error {
 	r.p = p
 	var heir bool
-	if r.kept, heir = p.Heir().(*kept); !heir {
-		r.kept = &kept{
+	if r.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+		r.carriedState = &carriedState{
 			declared: map[DiscoverRequest]jsontext.Value{}, known: known(),
 			experimental: map[string]jsontext.Value{}, subscribers: map[otp.Ref]bool{},
 		}
-		p.SetHeir(r.kept)
+		p.SetCarriedState(r.carriedState)
 	}
-	for s := range order.By(r.subscribers, otp.Ref.Compare) {
+	for s := range order.SortedBy(r.subscribers, otp.Ref.Compare) {
 		p.Monitor(s)
 	}
 	return nil
@@ -179,7 +179,7 @@ func (r *Registry) declare(m *Declared) {
 // tell sends a change to every subscriber. A subscriber with a full mailbox misses it: this is
 // monitoring, not negotiation.
 func (r *Registry) tell(c Changed) {
-	for s := range order.By(r.subscribers, otp.Ref.Compare) {
+	for s := range order.SortedBy(r.subscribers, otp.Ref.Compare) {
 		_ = r.p.Send(s, c)
 	}
 }

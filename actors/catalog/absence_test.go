@@ -167,7 +167,7 @@ func TestProgramThatDoesNotShakeHandsIsGivenUp(t *testing.T) {
 			}
 			r.Send("client_sup/"+search+"/connection", otp.ShutdownWith(client.EndingOf(unready)))
 			key := tenant.NewKey(tenant.ByPrincipal, "ci", "", 0)
-			left := &client.Left{
+			left := &client.AbandonedState{
 				Server: "search", Key: key, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
 			}
 			subscribed := round == 1

@@ -5,12 +5,12 @@ import "mcpd/actors/client"
 // absent is a server that has listed nothing to a caller, with the reason as far as it is known.
 type absent struct {
 	server, text, incident string
-	quarantined            bool // until an operator releases it or a probe succeeds
+	quarantined            bool // shownUntil an operator releases it or a probe succeeds
 	operator               bool // an operator has quarantined it
 }
 
-// words is the explanation that a list gives.
-func (a absent) words() string {
+// explanation is the explanation that a list gives.
+func (a absent) explanation() string {
 	words := "it has not listed anything yet"
 	switch {
 	case a.operator:
@@ -43,7 +43,7 @@ func (c *Catalog) absent(caller Caller) (all []absent) {
 func (s *server) absent(caller Caller) absent {
 	a := absent{server: s.config.Name}
 	if why := s.whyUnlisted(caller); why != nil {
-		a.text, a.incident, a.operator = why.Text, why.Incident, why.PutAway()
+		a.text, a.incident, a.operator = why.Text, why.Incident, why.QuarantinedByOperator()
 		a.quarantined = s.recovery.Quarantined(s.at(ListKey(s.config, caller)))
 	}
 	return a
@@ -56,6 +56,6 @@ func (s *server) whyUnlisted(caller Caller) *client.Ending {
 	if why := s.recovery.Why(key); why != nil {
 		return why
 	}
-	why, _ := s.recovery.Away()
+	why, _ := s.recovery.Unreachable()
 	return why
 }

@@ -13,7 +13,7 @@ import (
 // answers reports whether the one server of a transparent endpoint can be asked for its lists now,
 // because the caller's connection is ready. While a session has no connection of its own, the
 // connection that its lists come from counts.
-func (s *server) answers(caller Caller) bool {
+func (s *server) reachable(caller Caller) bool {
 	key := s.at(s.key(caller))
 	if s.conns[key] == nil {
 		key = s.at(ListKey(s.config, caller))
@@ -22,22 +22,24 @@ func (s *server) answers(caller Caller) bool {
 	return conn != nil && conn.report.State == client.Ready
 }
 
-// Stands reports whether the known list of the one server can be given in place of the server's own
-// answer. An empty list cannot, if the server has not declared the capability.
-func (v *View) Stands(kind merge.Kind) bool {
+// KnowsList reports whether the known list of the one server can be given in place of the server's
+// own answer. An empty list cannot, if the server has not declared the capability.
+func (v *View) KnowsList(kind merge.Kind) bool {
 	return v.short[kind].State.Own() && (len(v.own[kind]) > 0 || v.Servers[0].Facts.Offers(kind))
 }
 
-// Asks reports whether the one server must be asked for a list: if it can be asked now, or if the
-// known list does not stand for its answer (see Stands). A list that does is preferred if a call
-// has added an item at another instance, because the connection that would be asked lacks that
+// MustAsk reports whether the one server must be asked for a list: if it can be asked now, or if
+// the known list does not stand for its answer (see KnowsList). A list that does is preferred if a
+// call has added an item at another instance, because the connection that would be asked lacks that
 // item.
-func (v *View) Asks(kind merge.Kind) bool { return v.Answers && !v.added[kind] || !v.Stands(kind) }
+func (v *View) MustAsk(kind merge.Kind) bool {
+	return v.Reachable && !v.added[kind] || !v.KnowsList(kind)
+}
 
-// Unasked reports whether it is unknown if the one server has the list: the server has not declared
-// the list, and would have to be started to be asked.
-func (v *View) Unasked(kind merge.Kind) bool {
-	return !v.Answers && len(v.Servers) > 0 && !v.Servers[0].Facts.Asks(kind)
+// ListUnknown reports whether it is unknown if the one server has the list: the server has not
+// declared the list, and would have to be started to be asked.
+func (v *View) ListUnknown(kind merge.Kind) bool {
+	return !v.Reachable && len(v.Servers) > 0 && !v.Servers[0].Facts.Asks(kind)
 }
 
 // Page is a complete list of the one server under its own names, in the form for a client of the

@@ -12,8 +12,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// newsDue is the timer message: a batch of changes may be due.
-type newsDue struct{}
+// changesDue is the timer message: a batch of changes may be due.
+type changesDue struct{}
 
 // change is one changed list of a server, for sessions on the server's transparent endpoint.
 type change struct {
@@ -40,10 +40,10 @@ func (c *Catalog) announce(r *client.Report, lists []merge.Kind) {
 			continue
 		}
 		told[one.method] = true
-		c.gather(one.method, source)
+		c.noteChange(one.method, source)
 		switch {
 		case c.hasInstances(r.Server, r.Key):
-			c.gatherAlone(one)
+			c.noteServerChange(one)
 		case c.p.Send(c.o.Dispatcher, one.notice()) != nil:
 			c.drops.Drop(c.p, c.o.Emit, telemetry.NotificationDropped{
 				Where:  telemetry.Where{Tenant: c.tenant.Name, Server: r.Server},
@@ -60,9 +60,9 @@ func (c *Catalog) hasInstances(server string, key tenant.Key) bool {
 	return s != nil && len(s.instances(key.First())) > 0
 }
 
-// gatherAlone notes a change of a server with several instances. Changes are batched for each
+// noteServerChange notes a change of a server with several instances. Changes are batched for each
 // server, connection and list.
-func (c *Catalog) gatherAlone(one change) {
+func (c *Catalog) noteServerChange(one change) {
 	c.alone.Note(one.method+" "+one.server+" "+one.key.String(), one, c.p.Now())
 }
 
@@ -90,9 +90,9 @@ func (s *server) perSession() bool {
 // maxSources bounds the servers that one change of the aggregate's list names.
 const maxSources = 64
 
-// gather notes a change for sessions on the aggregate endpoint. Sources beyond maxSources name no
-// server, so that all sessions are told.
-func (c *Catalog) gather(method string, source notification.Source) {
+// noteChange notes a change for sessions on the aggregate endpoint. Sources beyond maxSources name
+// no server, so that all sessions are told.
+func (c *Catalog) noteChange(method string, source notification.Source) {
 	if c.changes.Len(method) >= maxSources {
 		source.Server = ""
 	}
@@ -125,7 +125,7 @@ func (c *Catalog) announceAll() {
 	for _, burst := range alone {
 		for _, one := range burst.Of {
 			if errors.Is(c.p.Send(c.o.Dispatcher, one.notice()), otp.ErrOverloaded) {
-				c.gatherAlone(one)
+				c.noteServerChange(one)
 				later = cmp.Or(later, merge.ChangesQuiet)
 			}
 		}
@@ -134,6 +134,6 @@ func (c *Catalog) announceAll() {
 		wait = later
 	}
 	if c.announcing = wait > 0; c.announcing {
-		c.p.After(wait, newsDue{})
+		c.p.After(wait, changesDue{})
 	}
 }

@@ -56,7 +56,7 @@ func (c *Catalog) supervised(m supervised) {
 	s.sup = m.ref
 	c.places[m.ref] = place{m.server, nil}
 	c.p.Monitor(m.ref)
-	for key := range order.By(s.opening, tenant.Key.Compare) {
+	for key := range order.SortedBy(s.opening, tenant.Key.Compare) {
 		c.open(s, key)
 	}
 	c.resume(s)
@@ -85,7 +85,7 @@ func (c *Catalog) down(m otp.Down) {
 		c.drop(s, *at.key)
 		c.retire(s, *at.key)
 		if (last.GaveUp || errors.Is(m.Reason, otp.ErrIntensity)) && s.current(*at.key) {
-			c.follow(s, recovery.Event{
+			c.applyRecovery(s, recovery.Event{
 				Op: recovery.GiveUp, Key: *at.key, Ending: client.EndingFor(*at.key, cause),
 			})
 		}
@@ -100,7 +100,7 @@ func (c *Catalog) down(m otp.Down) {
 func (c *Catalog) orphaned(s *server) {
 	delete(c.places, s.sup)
 	s.sup = otp.Ref{}
-	for key := range order.By(s.conns, tenant.Key.Compare) {
+	for key := range order.SortedBy(s.conns, tenant.Key.Compare) {
 		c.drop(s, key)
 	}
 	c.show(s)

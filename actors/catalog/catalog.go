@@ -42,12 +42,12 @@ type Options struct {
 	// value stands for the host.
 	Connection func(
 		s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation,
-		left *client.Left, catalog otp.Ref,
+		left *client.AbandonedState, catalog otp.Ref,
 	) otp.Child
 	Dispatcher otp.Ref // The tenant's notification dispatcher tells sessions of changed lists.
 	Registry   otp.Ref // core/capabilities, which is told what servers declare
 	Emit       telemetry.Sink
-	Kept       *quota.Account // quota account of the tenant
+	Account    *quota.Account // quota account of the tenant
 	// Storage is the actor that stores the servers' lists, so that the next host knows them at once.
 	// Stored yields the lists that an earlier host stored for this tenant. Nil means none.
 	Storage func() otp.Ref
@@ -62,8 +62,9 @@ type Options struct {
 	Principals func() []string
 	// Connections bounds the connections to one server for one principal; 0 means MaxConnections.
 	Connections int
-	// Draw returns a random duration from 0 to below n, which varies the pauses; nil means math/rand.
-	Draw func(n time.Duration) time.Duration
+	// Jitter returns a random duration from 0 to below n, which varies the pauses; nil means
+	// math/rand.
+	Jitter func(n time.Duration) time.Duration
 }
 
 // Catalog is the behaviour of tenants/<t>/catalog.
@@ -71,17 +72,17 @@ type Catalog struct {
 	o      Options
 	p      *otp.Process
 	tenant *tenant.Tenant // the configuration that was applied last
-	*kept
-	places map[otp.Ref]place // of supervisors and connections
-	rows   map[string]int    // positions of the servers in the configuration
-	names  []string          // of the servers, in that order
-	status Status
-	listed int // bytes of lists charged to the tenant
-	left   int // bytes of the carried states of connections
+	*carriedState
+	places       map[otp.Ref]place // of supervisors and connections
+	rows         map[string]int    // positions of the servers in the configuration
+	names        []string          // of the servers, in that order
+	status       Status
+	listBytes    int // bytes of lists charged to the tenant
+	carriedBytes int // bytes of the carried states of connections
 	// edition changes with every event that may change the reason why a server is absent.
 	edition uint64
 	booting bool // a boot message is on its way
-	// announcing says that a newsDue message is on its way.
+	// announcing says that a changesDue message is on its way.
 	announcing bool
 	drops      drops.Drops
 	// disabled and experimental come from the capability registry. They remove capabilities from, and
@@ -93,8 +94,8 @@ type Catalog struct {
 // New makes one incarnation.
 func New(o Options) *Catalog {
 	o.Connections = cmp.Or(o.Connections, MaxConnections)
-	if o.Draw == nil {
-		o.Draw = rand.N[time.Duration]
+	if o.Jitter == nil {
+		o.Jitter = rand.N[time.Duration]
 	}
 	return &Catalog{o: o}
 }
@@ -140,28 +141,28 @@ func (c *Catalog) Init(p *otp.Process) error {
 			return subscribed{s, err}
 		})
 	var heir bool
-	if c.kept, heir = p.Heir().(*kept); !heir {
-		c.kept = &kept{servers: map[string]*server{}, views: &views{}}
-		p.SetHeir(c.kept)
+	if c.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+		c.carriedState = &carriedState{servers: map[string]*server{}, views: &views{}}
+		p.SetCarriedState(c.carriedState)
 	}
 	if c.references == nil {
-		c.references = merge.NewReferences(c.o.Kept.Spare, func(n int) {
-			c.o.Kept.Add(quota.References, n)
+		c.references = merge.NewReferences(c.o.Account.FitsUncached, func(n int) {
+			c.o.Account.Add(quota.References, n)
 		})
 	}
-	c.views.outlive() // the crash may have been caused by a view
-	c.o.Kept.Cached(quota.Views, c.views.clear)
-	for name, s := range order.Of(c.servers) {
+	c.views.retainOld() // the crash may have been caused by a view
+	c.o.Account.Cached(quota.ClientLists, c.views.clear)
+	for name, s := range order.Sorted(c.servers) {
 		if s.sup != (otp.Ref{}) {
 			c.places[s.sup] = place{name, nil}
 			p.Monitor(s.sup)
 		}
 		s.in, s.lacks, s.held = map[client.State]int{}, map[tenant.Key]string{}, map[string]int{}
 		s.counted = 0
-		for _, m := range s.left {
-			c.left += m.Bytes
+		for _, m := range s.carried {
+			c.carriedBytes += m.Bytes
 		}
-		for key, conn := range order.By(s.conns, tenant.Key.Compare) {
+		for key, conn := range order.SortedBy(s.conns, tenant.Key.Compare) {
 			conn.dismissed, conn.removed = false, false
 			c.count(s, key, conn)
 			for _, session := range conn.arriving { // the answers went to the previous incarnation
@@ -169,28 +170,28 @@ func (c *Catalog) Init(p *otp.Process) error {
 			}
 			_ = p.Send(conn.ref, client.Describe{})
 		}
-		for key := range order.By(s.opening, tenant.Key.Compare) {
+		for key := range order.SortedBy(s.opening, tenant.Key.Compare) {
 			// The answer went to the previous incarnation, and a report may be lost too.
 			s.held[key.Principal]++
 			c.open(s, key)
 		}
-		c.follow(s, recovery.Event{Op: recovery.Restore})
-		for key := range order.By(s.retiring, tenant.Key.Compare) {
+		c.applyRecovery(s, recovery.Event{Op: recovery.Restore})
+		for key := range order.SortedBy(s.retiring, tenant.Key.Compare) {
 			c.retire(s, key)
 		}
 		s.starting, s.removing = false, false // the answer went to the previous incarnation
 	}
-	c.countLeft(0)
+	c.countCarried(0)
 	for _, w := range c.waiting {
 		p.After(w.deadline.Sub(p.Now()), overdue{})
 	}
 	c.configure()
-	for _, s := range order.Of(c.servers) {
-		c.outlast(s)
+	for _, s := range order.Sorted(c.servers) {
+		c.expireLists(s)
 	}
 	if !heir {
-		c.recall()
-		c.requarantine()
+		c.restoreLists()
+		c.restoreQuarantines()
 	}
 	for _, s := range c.servers { // the order does not matter for a sum
 		c.countLists(s)
@@ -225,10 +226,10 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 			m.Fail(c.unknown(m.Req.Server))
 		}
 		return nil
-	case *client.Another:
-		c.another(m)
+	case *client.StartInstance:
+		c.startInstance(m)
 		return nil
-	case newsDue:
+	case changesDue:
 		c.announceAll()
 		return nil
 	case drops.Due:
@@ -259,9 +260,9 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 func (c *Catalog) Terminate(_ *otp.Process, reason error) {
 	c.drops.End(c.o.Emit)
 	if otp.IsNormal(reason) {
-		c.o.Kept.Set(quota.Lists, 0)
-		c.o.Kept.Set(quota.Restorable, 0)
-		c.o.Kept.Cached(quota.Views, nil)
+		c.o.Account.Set(quota.Lists, 0)
+		c.o.Account.Set(quota.Restorable, 0)
+		c.o.Account.Cached(quota.ClientLists, nil)
 		c.views.clear()
 		c.references.Clear()
 	}
@@ -274,8 +275,8 @@ func (c *Catalog) changed(msg any) {
 		c.report(m)
 	case *client.Unused:
 		c.unused(m)
-	case *client.Left:
-		c.leave(m)
+	case *client.AbandonedState:
+		c.handleLeft(m)
 	case otp.Down:
 		c.down(m)
 	case opened:
@@ -284,21 +285,21 @@ func (c *Catalog) changed(msg any) {
 		if s := c.servers[m.server]; s != nil {
 			c.open(s, m.key)
 		}
-	case ending:
+	case endWorker:
 		c.ending(m)
-	case rested:
+	case workerEnded:
 		c.rested(m)
-	case retired:
+	case rowRemoved:
 		c.retired(m)
 	case supervised:
 		c.supervised(m)
 	case boot:
 		c.boot()
 	case retry:
-		c.again(m)
+		c.pauseOver(m)
 	case awayDue:
 		if s := c.servers[m.server]; s != nil {
-			c.follow(s, recovery.Event{Op: recovery.Due, Times: m.times})
+			c.applyRecovery(s, recovery.Event{Op: recovery.Due, Times: m.times})
 		}
 	case subscribed:
 		c.subscribed(m)

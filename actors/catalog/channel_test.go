@@ -33,7 +33,7 @@ func TestServerFoundToSpeakHTTPSSEIsSharedByPrincipal(t *testing.T) {
 				before := r.at(early, "search")
 				answer := r.looks(r.caller("ci", "search"))
 				r.reports("search/principal=ci", report{state: client.Ready, sse: tt.sse})
-				if v := <-answer; v.err != nil || !v.Answers {
+				if v := <-answer; v.err != nil || !v.Reachable {
 					t.Fatalf("view: %v", v.err)
 				}
 				if got := r.at(r.caller("ci", ""), "search"); !strings.HasPrefix(got, tt.want) {

@@ -17,9 +17,9 @@ import (
 // connect hands out a connection. It starts one if there is none and there may be another.
 func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 	key = c.fit(s, key)
-	c.hears(s, key, w.caller)
-	if wait, refused, why := s.recovery.Refused(key, s.is(key), c.p.Now()); refused {
-		cause := s.why(w.caller)
+	c.registerSubstitute(s, key, w.caller)
+	if wait, refused, why := s.recovery.Refused(key, s.connState(key), c.p.Now()); refused {
+		cause := s.failureCause(w.caller)
 		if why != nil {
 			cause = why
 		}
@@ -32,7 +32,7 @@ func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 		return
 	}
 	if conn := s.conns[key]; conn != nil {
-		c.use(s, key, conn, w.caller)
+		c.attachSession(s, key, conn, w.caller)
 		w.reply(conn.ref, nil)
 		return
 	}
@@ -40,12 +40,12 @@ func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 		w.reply(otp.Ref{}, protocol.Overloaded("connection pool of server "+s.config.Name, time.Minute))
 		return
 	}
-	s.recovery.Dials(key)
+	s.recovery.SetProbe(key)
 	c.await(s, key, w)
 }
 
 // another starts one more instance of a connection's server. Only the first instance asks for that.
-func (c *Catalog) another(call *client.Another) {
+func (c *Catalog) startInstance(call *client.StartInstance) {
 	s, key := c.servers[call.Req.Server], call.Req.Key
 	if s == nil || s.conns[key] == nil {
 		call.Fail(otp.ErrNoProc)
@@ -81,25 +81,26 @@ func (c *Catalog) unavailable(s *server, to Caller, cause error, retry time.Dura
 	}
 	e := client.LostTo(to.Principal, s.config.Name, "", false, cause)
 	if cause != nil && s.recovery.Quarantined(s.at(s.key(to))) {
-		e = client.PutAwayTo(to.Principal, s.config.Name, cause)
+		e = client.QuarantinedError(to.Principal, s.config.Name, cause)
 	}
 	e.RetryAfter = retry
 	return e
 }
 
-// use tells a connection that a session uses it. The session is noted as arriving until the
-// connection has confirmed it or is gone. Connections that the catalogue opens for its lists have
-// no session.
-func (c *Catalog) use(s *server, key tenant.Key, conn *conn, caller Caller) {
+// attachSession tells a connection that a session uses it. The session is noted as arriving until
+// the connection has confirmed it or is gone. Connections that the catalogue opens for its lists
+// have no session.
+func (c *Catalog) attachSession(s *server, key tenant.Key, conn *conn, caller Caller) {
 	if caller.Session == "" {
 		return
 	}
 	user := client.User{
 		Principal: caller.Principal, Presence: caller.Presence, Version: caller.Version,
 	}
-	if key.Share != tenant.BySession && key.Fingerprint != shown(s.config, caller.fingerprint()) ||
+	if key.Share != tenant.BySession &&
+		key.Fingerprint != visibleFingerprint(s.config, caller.fingerprint()) ||
 		s.config.Instances == 1 {
-		user.Differs, user.Declare = true, declared(s.config, caller.Told())
+		user.Differs, user.Declare = true, visibleCapabilities(s.config, caller.Visible())
 	}
 	session := &client.AttachRequest{
 		Session: caller.Session, Ref: caller.Ref, Holds: caller.Holds, User: user,
@@ -128,9 +129,10 @@ func (c *Catalog) arrived(m arrived) {
 	})
 }
 
-// leave keeps the carried state of a connection that has ended until there is a new connection. The
-// new one is started now, if the server's supervisor runs and nothing holds the connection back.
-func (c *Catalog) leave(m *client.Left) {
+// handleLeft keeps the carried state of a connection that has ended until there is a new
+// connection. The new one is started now, if the server's supervisor runs and nothing holds the
+// connection back.
+func (c *Catalog) handleLeft(m *client.AbandonedState) {
 	s, ok := c.servers[m.Server]
 	if !ok || !s.current(m.Key) { // the sessions know that they get another connection
 		return
@@ -139,7 +141,7 @@ func (c *Catalog) leave(m *client.Left) {
 	if conn := s.conns[m.Key]; conn != nil && c.p.Send(conn.ref, m) == nil {
 		return
 	}
-	c.keepLeft(s, m)
+	c.keepCarried(s, m)
 	if s.sup != (otp.Ref{}) && !s.closed(m.Key, c.p.Now()) {
 		c.restore(s, m.Key)
 	}
@@ -148,19 +150,19 @@ func (c *Catalog) leave(m *client.Left) {
 // restore starts a connection for sessions that had one, so that their subscriptions and held calls
 // go on. The connection releases sessions that have ended meanwhile, as it does while it runs.
 func (c *Catalog) restore(s *server, key tenant.Key) {
-	left := s.left[key]
+	left := s.carried[key]
 	alive := false
 	for _, ref := range left.Sessions {
 		alive = alive || ref.Alive()
 	}
 	if !alive {
-		c.dropLeft(s, key)
+		c.dropCarried(s, key)
 		return
 	}
 	if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
 		if to := s.conns[c.fit(s, key)]; to != nil { // there is no longer room for it
-			c.dropLeft(s, key)
-			c.moved(s, s.instead[key], to, left)
+			c.dropCarried(s, key)
+			c.moveSessions(s, s.substitutes[key], to, left)
 			return
 		}
 		c.await(s, key, pending{nil, Caller{
@@ -170,31 +172,31 @@ func (c *Catalog) restore(s *server, key tenant.Key) {
 	}
 }
 
-// keepLeft keeps the carried state of a connection, and charges it to the tenant.
-func (c *Catalog) keepLeft(s *server, m *client.Left) {
-	c.dropLeft(s, m.Key)
-	s.left[m.Key] = m
-	c.countLeft(m.Bytes)
+// keepCarried keeps the carried state of a connection, and charges it to the tenant.
+func (c *Catalog) keepCarried(s *server, m *client.AbandonedState) {
+	c.dropCarried(s, m.Key)
+	s.carried[m.Key] = m
+	c.countCarried(m.Bytes)
 }
 
-// dropLeft drops the carried state of a connection: there is another connection, or no session used
-// the last one.
-func (c *Catalog) dropLeft(s *server, key tenant.Key) {
-	if m := s.left[key]; m != nil {
-		delete(s.left, key)
-		c.countLeft(-m.Bytes)
+// dropCarried drops the carried state of a connection: there is another connection, or no session
+// used the last one.
+func (c *Catalog) dropCarried(s *server, key tenant.Key) {
+	if m := s.carried[key]; m != nil {
+		delete(s.carried, key)
+		c.countCarried(-m.Bytes)
 	}
 }
 
-// dropAllLeft drops all carried states of a server, because no session uses the server under its
+// dropAllCarried drops all carried states of a server, because no session uses the server under its
 // old declaration.
-func (c *Catalog) dropAllLeft(s *server) {
-	for key := range s.left {
-		c.dropLeft(s, key)
+func (c *Catalog) dropAllCarried(s *server) {
+	for key := range s.carried {
+		c.dropCarried(s, key)
 	}
 }
 
-func (c *Catalog) countLeft(bytes int) {
-	c.left += bytes
-	c.o.Kept.Set(quota.Restorable, c.left)
+func (c *Catalog) countCarried(bytes int) {
+	c.carriedBytes += bytes
+	c.o.Account.Set(quota.Restorable, c.carriedBytes)
 }

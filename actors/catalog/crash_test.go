@@ -207,14 +207,14 @@ func TestConnectionsComeAndGo(t *testing.T) {
 		}
 		r.Send("catalog", &client.Unused{Server: "nothing", Key: key, From: ref})
 
-		r.Send("catalog", &client.Left{
+		r.Send("catalog", &client.AbandonedState{
 			Server: "files", Key: key, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
 		})
 		if got := r.record("files").Open; got != 1 {
 			t.Errorf("what a session had used: %d connections", got)
 		}
 		r.Send("client_sup/"+files+"/connection", otp.Normal)
-		r.Send("catalog", &client.Left{
+		r.Send("catalog", &client.AbandonedState{
 			Server: "files", Key: key, Sessions: map[string]otp.Ref{"s-ci": {}},
 		})
 		if got := r.record("files").Open; got != 0 {
@@ -231,7 +231,7 @@ func TestConnectionsComeAndGo(t *testing.T) {
 func TestConnectionThatGoesOnGetsBackWhatItLeft(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
-		left := &client.Left{
+		left := &client.AbandonedState{
 			Server: "files", Key: tenant.Key{Share: tenant.ByTenant},
 			Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
 		}

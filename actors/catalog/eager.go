@@ -36,14 +36,14 @@ func (c *Catalog) eager(s *server) {
 	keys := slices.SortedFunc(maps.Keys(wanted), func(a, b tenant.Key) int {
 		return cmp.Compare(a.String(), b.String())
 	})
-	keys = slices.DeleteFunc(keys, func(key tenant.Key) bool { return s.serves(key.Principal) })
+	keys = slices.DeleteFunc(keys, func(key tenant.Key) bool { return s.hasShared(key.Principal) })
 	for _, key := range keys[:min(len(keys), MaxEager)] {
 		c.connect(s, s.at(key), pending{nil, Caller{Principal: key.Principal, Capabilities: wanted[key]}})
 	}
 }
 
-// serves reports whether a shared connection of a principal exists or is being opened.
-func (s *server) serves(principal string) bool {
+// hasShared reports whether a shared connection of a principal exists or is being opened.
+func (s *server) hasShared(principal string) bool {
 	for key := range s.conns {
 		if s.shared(key, principal) {
 			return true
@@ -62,9 +62,9 @@ func (s *server) shared(key tenant.Key, principal string) bool {
 		s.current(key)
 }
 
-// stays reports whether an unused connection is kept. That is so for the last one of a principal to
-// a server with eager start.
-func (s *server) stays(key tenant.Key) bool {
+// keptIdle reports whether an unused connection is kept. That is so for the last one of a principal
+// to a server with eager start.
+func (s *server) keptIdle(key tenant.Key) bool {
 	if s.config.Start != tenant.StartEager || !s.shared(key, key.Principal) {
 		return false
 	}

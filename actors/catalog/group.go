@@ -24,7 +24,7 @@ func (c *Catalog) mayOwn(s *server, caller Caller) bool {
 		return false
 	}
 	l := s.lists[key]
-	return l == nil || !l.known || l.owesResources()
+	return l == nil || !l.known || l.resourcesUnknown()
 }
 
 // withheld reports whether the policy of a server hides a list from the caller, because its client
@@ -45,7 +45,7 @@ func (c *Catalog) group(caller Caller) group {
 		g.own = caller.Session
 	}
 	if caller.Server != "" {
-		g.answers = c.servers[caller.Server].answers(caller)
+		g.answers = c.servers[caller.Server].reachable(caller)
 	}
 	for _, name := range c.scope(caller) {
 		if g.pending == "" && caller.Server == "" && c.mayOwn(c.servers[name], caller) {

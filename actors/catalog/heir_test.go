@@ -13,7 +13,7 @@ func TestCatalogueStartsWithoutWhatItCannotLiveWith(t *testing.T) {
 	run(t, func(r *rig) {
 		waiting := r.looks(r.caller("ci", ""))
 		r.reports(files, report{state: client.Ready, tools: []string{"read"}})
-		r.GivesUp("catalog", "*client.Unused", func() {
+		r.DropsState("catalog", "*client.Unused", func() {
 			r.Send("catalog", &client.Unused{Server: "files", Key: tenant.Key{Share: tenant.ByTenant}})
 		})
 		if v := <-waiting; v.err == nil {

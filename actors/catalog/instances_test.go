@@ -20,9 +20,10 @@ import (
 // another asks for one more instance of the server "search" for a principal.
 func (r *rig) another(principal string) (client.Instance, error) {
 	key := tenant.Key{Share: tenant.ByPrincipal, Principal: principal}
-	return stage.Ask[client.AnotherRequest, client.Instance](r.Stage, "catalog", client.AnotherRequest{
-		Server: "search", Key: key, Most: 3,
-	})
+	return stage.Ask[client.StartInstanceRequest, client.Instance](r.Stage, "catalog",
+		client.StartInstanceRequest{
+			Server: "search", Key: key, Most: 3,
+		})
 }
 
 // A connection gets more instances of its server up to the bound, and one that has ended makes
@@ -91,7 +92,7 @@ func TestMuteServerIsSharedByAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for mute, want := range map[bool]string{true: "principal=ci", false: "principal=ci,caps=11"} {
-		s := tenant.Server{Name: "files", Command: tenant.NewSecret("files"), Mute: mute}
+		s := tenant.Server{Name: "files", Command: tenant.NewSecret("files"), DenyRequests: mute}
 		c := catalog.Caller{Principal: "ci", Session: "s", Capabilities: asks}
 		if own, lists := catalog.Key(s, c).String(), catalog.ListKey(s, c).String(); own != want ||
 			lists != want {
@@ -116,8 +117,8 @@ func TestConnectionsAreKeyedByWhatServersAreTold(t *testing.T) {
 	}
 	s := tenant.Server{Name: "files", Command: tenant.NewSecret("files")}
 	if got := catalog.Key(s, c).String(); got != "principal=ci,caps=01" ||
-		string(c.Told().Raw()) != `{"roots":{}}` {
-		t.Errorf("connection %s, of which the server is told %s", got, c.Told().Raw())
+		string(c.Visible().Raw()) != `{"roots":{}}` {
+		t.Errorf("connection %s, of which the server is told %s", got, c.Visible().Raw())
 	}
 	s.Share, c.Peer, c.Modern = tenant.BySession, true, true
 	if own, lists := catalog.Key(s, c), catalog.ListKey(s, c); own != lists ||

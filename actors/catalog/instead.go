@@ -42,7 +42,7 @@ func (c *Catalog) fit(s *server, key tenant.Key) tenant.Key {
 		return key
 	}
 	best, least := key, -1
-	for other := range order.By(s.group(key), tenant.Key.Compare) {
+	for other := range order.SortedBy(s.group(key), tenant.Key.Compare) {
 		if other.Instance > 0 { // it takes calls from the first instance only
 			continue
 		}
@@ -51,7 +51,7 @@ func (c *Catalog) fit(s *server, key tenant.Key) tenant.Key {
 		}
 	}
 	if best != key {
-		s.instead[key] = best
+		s.substitutes[key] = best
 		c.views.clear()
 	}
 	return best
@@ -69,23 +69,23 @@ func misfit(connection, caller tenant.Key) int {
 	return n
 }
 
-// makeRoom handles the end of a connection. Callers that used another connection of its group may
-// now get their own.
-func (c *Catalog) makeRoom(s *server, key tenant.Key) {
-	before := len(s.instead)
-	maps.DeleteFunc(s.instead, func(wanted, _ tenant.Key) bool {
+// dropSubstitutes handles the end of a connection. Callers that used another connection of its
+// group may now get their own.
+func (c *Catalog) dropSubstitutes(s *server, key tenant.Key) {
+	before := len(s.substitutes)
+	maps.DeleteFunc(s.substitutes, func(wanted, _ tenant.Key) bool {
 		return wanted.Group() == key.Group()
 	})
-	if len(s.instead) < before {
+	if len(s.substitutes) < before {
 		c.views.clear()
 	}
 }
 
-// hears registers a caller for notifications over a connection that is not its own. A session
-// registers for its own connections itself.
-func (c *Catalog) hears(s *server, key tenant.Key, caller Caller) {
+// registerSubstitute registers a caller for notifications over a connection that is not its own. A
+// session registers for its own connections itself.
+func (c *Catalog) registerSubstitute(s *server, key tenant.Key, caller Caller) {
 	key = anyRevision(key)
-	if len(s.instead) == 0 || caller.Ref == (otp.Ref{}) || key == Key(s.config, caller) ||
+	if len(s.substitutes) == 0 || caller.Ref == (otp.Ref{}) || key == Key(s.config, caller) ||
 		key == ListKey(s.config, caller) {
 		return
 	}
@@ -104,9 +104,10 @@ func (c *Catalog) register(s *server, key tenant.Key, session otp.Ref) {
 	}
 }
 
-// moved hands the sessions of an ended connection, and their subscriptions, to another connection.
-func (c *Catalog) moved(s *server, key tenant.Key, to *conn, left *client.Left) {
-	for _, ref := range order.Of(left.Sessions) {
+// moveSessions hands the sessions of an ended connection, and their subscriptions, to another
+// connection.
+func (c *Catalog) moveSessions(s *server, key tenant.Key, to *conn, left *client.AbandonedState) {
+	for _, ref := range order.Sorted(left.Sessions) {
 		c.register(s, key, ref)
 	}
 	_ = c.p.Send(to.ref, left)

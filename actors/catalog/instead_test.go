@@ -58,8 +58,8 @@ func TestProcessesOfThoseWhoShareAreBounded(t *testing.T) {
 			}
 		}
 		key := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci", Fingerprint: protocol.CanElicitForm}
-		if _, err := stage.Ask[client.AnotherRequest, client.Instance](r.Stage, "catalog",
-			client.AnotherRequest{Server: "search", Key: key, Most: 2}); err == nil {
+		if _, err := stage.Ask[client.StartInstanceRequest, client.Instance](r.Stage, "catalog",
+			client.StartInstanceRequest{Server: "search", Key: key, Most: 2}); err == nil {
 			t.Error("there is another instance, beyond the bound")
 		}
 		if got := r.record("search"); got.Open != 3 {
@@ -107,7 +107,7 @@ func TestWhatIsLeftGoesOnElsewhere(t *testing.T) {
 		}
 		r.fails("search/principal=ci", errDisk)
 		r.at(third, "search") // there is room
-		left := &client.Left{
+		left := &client.AbandonedState{
 			Server: "search", Key: tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"},
 			Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
 		}

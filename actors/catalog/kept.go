@@ -10,7 +10,7 @@ import (
 
 // kept is the carried state: everything known of the servers, the connections to them, and the
 // callers that wait for an answer.
-type kept struct {
+type carriedState struct {
 	servers map[string]*server
 	waiting []*waiter
 	views   *views
@@ -26,14 +26,14 @@ type kept struct {
 }
 
 // Abandon fails all waiting callers, because there will be no other catalogue.
-func (k *kept) Abandon(reason error) {
+func (k *carriedState) Abandon(reason error) {
 	k.views.clear()
 	k.references.Clear()
 	for _, w := range k.waiting {
 		w.call.Fail(reason)
 	}
-	for _, s := range order.Of(k.servers) {
-		for _, waiting := range order.By(s.opening, tenant.Key.Compare) {
+	for _, s := range order.Sorted(k.servers) {
+		for _, waiting := range order.SortedBy(s.opening, tenant.Key.Compare) {
 			for _, w := range waiting {
 				w.reply(otp.Ref{}, reason)
 			}

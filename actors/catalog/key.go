@@ -15,25 +15,27 @@ func Key(s tenant.Server, c Caller) tenant.Key {
 	if c.Peer {
 		return ListKey(s, c)
 	}
-	k := tenant.NewKey(s.Share.Applied(s.Link()), c.Principal, c.Session, shown(s, c.fingerprint()))
+	k := tenant.NewKey(s.Share.Applied(s.Link()), c.Principal, c.Session,
+		visibleFingerprint(s, c.fingerprint()))
 	k.Modern = c.Modern
 	return s.Shared(k)
 }
 
-// shown is the fingerprint of the client capabilities that a server may know of, and declared
-// returns these capabilities.
-func shown(s tenant.Server, f protocol.Fingerprint) protocol.Fingerprint {
-	if s.Mute {
-		return f.Unasked()
+// visibleFingerprint is the fingerprint of the client capabilities that a server may know of, and
+// declared returns these capabilities.
+func visibleFingerprint(s tenant.Server, f protocol.Fingerprint) protocol.Fingerprint {
+	if s.DenyRequests {
+		return f.WithoutServerRequests()
 	}
 	return f
 }
 
-func declared(s tenant.Server, c protocol.ClientCapabilities) protocol.ClientCapabilities {
-	if s.Mute {
+func visibleCapabilities(s tenant.Server,
+	c protocol.ClientCapabilities) protocol.ClientCapabilities {
+	if s.DenyRequests {
 		c = c.Without("roots", "sampling", "elicitation")
 	}
-	return client.Carried(c)
+	return client.PassableCapabilities(c)
 }
 
 // ListKey returns the key of the connection that a caller's lists of a server come from. It is
@@ -50,7 +52,7 @@ func listKey(
 	if share == tenant.BySession {
 		share = tenant.ByPrincipal
 	}
-	k := tenant.NewKey(share, principal, "", shown(s, fingerprint))
+	k := tenant.NewKey(share, principal, "", visibleFingerprint(s, fingerprint))
 	k.Modern = modern
 	return s.Shared(k)
 }
@@ -64,13 +66,13 @@ func Keys(servers []tenant.Server, c Caller) (keys []tenant.Key) {
 		share     tenant.Share
 		mute, one bool
 	}
-	c, known := c.known(), map[kind]bool{}
+	c, known := c.withFingerprint(), map[kind]bool{}
 	for i := range servers {
 		s := &servers[i]
 		if c.Server != "" && s.Name != c.Server {
 			continue
 		}
-		k := kind{s.Share.Applied(s.Link()), s.Mute, s.Instances == 1}
+		k := kind{s.Share.Applied(s.Link()), s.DenyRequests, s.Instances == 1}
 		if known[k] {
 			continue
 		}

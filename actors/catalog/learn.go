@@ -19,7 +19,7 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	key := anyRevision(r.Key)
 	l := c.listing(s, key)
 	if conn := s.conns[r.Key]; conn != nil {
-		l.declare = declared(s.config, conn.declare)
+		l.declare = visibleCapabilities(s.config, conn.declare)
 	}
 	lists, short := l.merge(r)
 	changed := short != l.short
@@ -40,13 +40,13 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	}
 	another := !l.known || !l.facts.Same(r.Facts)
 	if changed || another {
-		c.outdate(s, key)
-		c.noteOdd(s, r.Facts, &lists)
+		c.invalidateViews(s, key)
+		c.logOddities(s, r.Facts, &lists)
 	}
-	unheard := !l.known || l.owesResources()
-	l.known, l.stale, l.stored, l.until = true, false, false, time.Time{}
+	unheard := !l.known || l.resourcesUnknown()
+	l.known, l.stale, l.stored, l.shownUntil = true, false, false, time.Time{}
 	l.facts, l.lists, l.short = r.Facts, lists, short
-	if unheard && !l.owesResources() && l.served && c.frees(s, r) {
+	if unheard && !l.resourcesUnknown() && l.served && c.freesURIs(s, r) {
 		c.announce(r, []merge.Kind{merge.Resources})
 	}
 	c.views.unprepare(l)
@@ -62,7 +62,7 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 func (l *listing) merge(r *client.Report) (client.Lists, [client.Kinds]client.Shortfall) {
 	lists, short := r.Lists, r.Short
 	for k := range lists {
-		if !short[k].State.Provisional() || !l.known || !l.until.IsZero() ||
+		if !short[k].State.Provisional() || !l.known || !l.shownUntil.IsZero() ||
 			l.short[k].State.Provisional() {
 			continue
 		}
@@ -76,10 +76,10 @@ func (l *listing) merge(r *client.Report) (client.Lists, [client.Kinds]client.Sh
 	return lists, short
 }
 
-// frees reports whether servers behind s in the configuration have resources. Until s has listed
-// its resources for the first time, it might own their URIs, and these may have been listed in
-// another form.
-func (c *Catalog) frees(s *server, r *client.Report) bool {
+// freesURIs reports whether servers behind s in the configuration have resources. Until s has
+// listed its resources for the first time, it might own their URIs, and these may have been listed
+// in another form.
+func (c *Catalog) freesURIs(s *server, r *client.Report) bool {
 	if len(r.Lists[merge.Resources])+len(r.Lists[merge.Templates]) > 0 {
 		return false // a change of resources is announced anyway
 	}
@@ -99,36 +99,36 @@ func (c *Catalog) haveBehind(s *server) bool {
 	return false
 }
 
-// tellBehind announces that the URIs of the servers behind s are listed in another form: s has
+// announceBehind announces that the URIs of the servers behind s are listed in another form: s has
 // never listed its own resources, and a quarantine of these connections to it begins or ends.
-func (c *Catalog) tellBehind(s *server, keys []tenant.Key) {
+func (c *Catalog) announceBehind(s *server, keys []tenant.Key) {
 	if !c.haveBehind(s) {
 		return
 	}
 	for _, key := range keys {
 		key = anyRevision(key.First())
-		if l := s.lists[key]; l != nil && l.served && (!l.known || l.owesResources()) {
-			c.gather(merge.Resources.Changed(), notification.Source{Key: key})
+		if l := s.lists[key]; l != nil && l.served && (!l.known || l.resourcesUnknown()) {
+			c.noteChange(merge.Resources.Changed(), notification.Source{Key: key})
 		}
 	}
 	c.announceLater()
 }
 
-// outdate forgets the views with lists from one kind of connection.
-func (c *Catalog) outdate(s *server, key tenant.Key) {
+// invalidateViews forgets the views with lists from one kind of connection.
+func (c *Catalog) invalidateViews(s *server, key tenant.Key) {
 	c.views.forget(func(g group) bool {
 		return (g.server == "" || g.server == s.config.Name) &&
 			anyRevision(s.at(listKey(s.config, g.principal, g.fingerprint, g.modern))) == key
 	})
 }
 
-// noteOdd finds the items of a server that the aggregate's list repairs or omits. It logs a finding
-// that is not among those of the last time.
-func (c *Catalog) noteOdd(s *server, facts client.Facts, lists *client.Lists) {
+// logOddities finds the items of a server that the aggregate's list repairs or omits. It logs a
+// finding that is not among those of the last time.
+func (c *Catalog) logOddities(s *server, facts client.Facts, lists *client.Lists) {
 	for _, k := range merge.Kinds() {
-		odd := merge.Odd(k, facts.Version.Era() == protocol.Legacy, lists[k])
+		odd := merge.ItemIssues(k, facts.Version.Era() == protocol.Legacy, lists[k])
 		for _, o := range odd {
-			if !slices.Contains(s.odd[k], o) {
+			if !slices.Contains(s.oddities[k], o) {
 				c.o.Emit(telemetry.ItemsOdd{
 					Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name},
 					List:  k.String(), Action: string(o.Action), Count: uint32(o.Count),
@@ -137,6 +137,6 @@ func (c *Catalog) noteOdd(s *server, facts client.Facts, lists *client.Lists) {
 				})
 			}
 		}
-		s.odd[k] = odd
+		s.oddities[k] = odd
 	}
 }

@@ -29,14 +29,17 @@ func TestWhatConnectionsLeaveCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(r *rig) {
-				counts := func() int64 { r.Rest(); return r.kept.Of("acme").Holding().Kinds[quota.Restorable] }
+				counts := func() int64 {
+					r.Rest()
+					return r.kept.Account("acme").Holding().Kinds[quota.Restorable]
+				}
 				r.ready()
 				key := tenant.NewKey(tenant.ByPrincipal, "ci", "", 0)
 				unready := &transport.ExitError{Cause: stdio.CauseUnready, Code: -1}
 				r.reports(search, report{state: client.Backoff, cause: unready, over: true})
 				r.Send("client_sup/"+search+"/connection", otp.ShutdownWith(client.EndingOf(unready)))
 				for n := range 3 { // each replaces the one before
-					r.Send("catalog", &client.Left{
+					r.Send("catalog", &client.AbandonedState{
 						Server: "search", Key: key, Bytes: 1000 * (n + 1),
 						Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
 						URIs:     map[string]map[string]bool{"x:y": {"s-ci": true}},
@@ -67,7 +70,7 @@ func TestWhatIsRestoredIsSomebodys(t *testing.T) {
 		unready := &transport.ExitError{Cause: stdio.CauseUnready, Code: -1}
 		r.reports(search, report{state: client.Backoff, cause: unready, over: true})
 		r.Send("client_sup/"+search+"/connection", otp.ShutdownWith(client.EndingOf(unready)))
-		r.Send("catalog", &client.Left{
+		r.Send("catalog", &client.AbandonedState{
 			Server: "search", Key: tenant.NewKey(tenant.ByPrincipal, "ci", "", 0), Bytes: 1000,
 			Sessions: map[string]otp.Ref{"s-ci": r.Ref("session"), "gone": {}},
 			URIs:     map[string]map[string]bool{"x:y": {"s-ci": true, "gone": true}, "x:z": {"gone": true}},

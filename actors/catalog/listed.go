@@ -46,7 +46,7 @@ func (v *View) Listed(
 			if kind == merge.Tools && version.Has(protocol.ToolExecution) {
 				item = tasked(item, dialect)
 			}
-			item, _ = merge.Sound(kind, legacy, item)
+			item, _ = merge.Repair(kind, legacy, item)
 			return item
 		})
 	if err != nil {

@@ -26,9 +26,9 @@ type listing struct {
 	// from before the server's declaration changed
 	stale bool
 	// from another program, and shown until this time; zero otherwise
-	until  time.Time
-	stored bool // from an earlier host
-	saved  bool // the stored copy is up to date
+	shownUntil time.Time
+	stored     bool // from an earlier host
+	saved      bool // the stored copy is up to date
 	// a client was given a view with this listing in its current state, known or not
 	served bool
 	since  time.Time // when a caller first waited for it
@@ -44,11 +44,12 @@ func sizeOf(lists *client.Lists) (n int) {
 	return n
 }
 
-// beside is how many bytes a connection keeps in addition to the listing that came from it, if any.
-func (c *conn) beside(l *listing) int {
+// extraBytes is how many bytes a connection keeps in addition to the listing that came from it, if
+// any.
+func (c *conn) extraBytes(l *listing) int {
 	for k, items := range c.report.Lists {
 		if len(items) > 0 && (l == nil || len(l.lists[k]) == 0 || &l.lists[k][0] != &items[0]) {
-			return c.said
+			return c.reportBytes
 		}
 	}
 	return c.report.Facts.Size()
@@ -63,12 +64,12 @@ func (c *Catalog) countLists(s *server) {
 			n += l.facts.Size() + sizeOf(&l.lists)
 		}
 		for key, conn := range s.conns {
-			n += conn.beside(s.lists[anyRevision(key)])
+			n += conn.extraBytes(s.lists[anyRevision(key)])
 		}
 	}
-	c.listed += n - s.counted
+	c.listBytes += n - s.counted
 	s.counted = n
-	c.o.Kept.Set(quota.Lists, c.listed)
+	c.o.Account.Set(quota.Lists, c.listBytes)
 }
 
 // due reports whether a look at the lists should ask the server again. A program is expensive to
@@ -78,9 +79,9 @@ func (l *listing) due(s tenant.Server) bool {
 	return !l.known || l.stale || l.stored && s.Link() != tenant.Stdio
 }
 
-// owesResources reports whether it is unknown which resources the server has: it has not answered
-// yet, or could not list them.
-func (l *listing) owesResources() bool {
+// resourcesUnknown reports whether it is unknown which resources the server has: it has not
+// answered yet, or could not list them.
+func (l *listing) resourcesUnknown() bool {
 	return l.short[merge.Resources].State.Provisional() ||
 		l.short[merge.Templates].State.Provisional()
 }
@@ -91,7 +92,7 @@ func (c *Catalog) listing(s *server, key tenant.Key) *listing {
 		return l
 	}
 	if len(s.lists) >= MaxListings {
-		eldest := s.eldest(key.Principal)
+		eldest := s.oldestListing(key.Principal)
 		c.unsave(s, eldest)
 		c.views.unprepare(s.lists[eldest])
 		delete(s.lists, eldest)
@@ -103,11 +104,11 @@ func (c *Catalog) listing(s *server, key tenant.Key) *listing {
 	return l
 }
 
-// eldest is the listing to drop for another one of a principal: the oldest of that principal, or of
-// all if it has none.
-func (s *server) eldest(principal string) (found tenant.Key) {
+// oldestListing is the listing to drop for another one of a principal: the oldest of that
+// principal, or of all if it has none.
+func (s *server) oldestListing(principal string) (found tenant.Key) {
 	var first *listing
-	for k, l := range order.By(s.lists, tenant.Key.Compare) {
+	for k, l := range order.SortedBy(s.lists, tenant.Key.Compare) {
 		own := k.Principal == principal
 		switch {
 		case first == nil,

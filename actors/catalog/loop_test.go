@@ -166,7 +166,7 @@ func TestConnectionThatIsRestoredCountsForItsPrincipal(t *testing.T) {
 		catalog, _ := s.system.Whereis("top/catalog")
 		for i := range most - 1 {
 			key := tenant.Key{Share: tenant.BySession, Principal: "ci", Session: strconv.Itoa(i)}
-			if err := catalog.Send(&client.Left{Server: "files", Key: key,
+			if err := catalog.Send(&client.AbandonedState{Server: "files", Key: key,
 				Sessions: map[string]otp.Ref{"s": alive}}); err != nil {
 				t.Fatal(err)
 			}

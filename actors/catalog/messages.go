@@ -26,11 +26,12 @@ type Caller struct {
 	Holds        bool // see client.AttachRequest
 	Principal    string
 	Capabilities protocol.ClientCapabilities
-	// Withheld are the capabilities that servers are not told of: see session.MaxSets.
+	// Withheld are the capabilities that servers are not told of: see session.MaxCapabilitySets.
 	Withheld protocol.Fingerprint
-	Info     protocol.Implementation // declared implementation; zero if there are several clients
-	Modern   bool                    // its revision has no handshake
-	Version  protocol.Version        // zero if it is not known
+	// visibleCapabilities implementation; zero if there are several clients
+	Info    protocol.Implementation
+	Modern  bool             // its revision has no handshake
+	Version protocol.Version // zero if it is not known
 	// it has no session: all clients of its kind use the connection that its lists come from
 	Peer   bool
 	Server string // of a transparent endpoint; empty for the aggregate
@@ -51,18 +52,18 @@ func (c Caller) fingerprint() protocol.Fingerprint {
 
 // known returns the caller with its fingerprint set. The fingerprint is computed from the
 // declaration once, and not for each server.
-func (c Caller) known() Caller {
+func (c Caller) withFingerprint() Caller {
 	f := c.fingerprint()
 	c.print = &f
 	return c
 }
 
-// Told are the capabilities that servers are told of.
-func (c Caller) Told() protocol.ClientCapabilities {
+// Visible are the capabilities that servers are told of.
+func (c Caller) Visible() protocol.ClientCapabilities {
 	if c.Withheld == 0 {
 		return c.Capabilities
 	}
-	return c.Capabilities.Told(c.fingerprint())
+	return c.Capabilities.RestrictTo(c.fingerprint())
 }
 
 // The calls that the catalogue answers. Sessions send them.
@@ -87,7 +88,7 @@ type (
 type ConnectRequest struct {
 	Caller Caller
 	Server string
-	Shared bool // use the connection that the caller's lists come from, not one of its own
+	Shared bool // attachSession the connection that the caller's lists come from, not one of its own
 }
 
 // LookRequest bounds the wait for servers that are starting. On the aggregate endpoint the wait for
@@ -102,26 +103,26 @@ type LookRequest struct {
 	// Lists are the kinds of lists that the answer needs. It is empty if the answer needs only facts
 	// about servers.
 	Lists []merge.Kind
-	// Anew also starts, in the background, a server without a connection, to refresh its lists from an
-	// earlier connection or host.
-	Anew bool
-	// Remote is Anew for servers that are not local programs.
-	Remote bool
+	// Refresh also starts, in the background, a server without a connection, to refresh its lists from
+	// an earlier connection or host.
+	Refresh bool
+	// RefreshRemote is Refresh for servers that are not local programs.
+	RefreshRemote bool
 }
 
 // View is the servers and lists that a caller sees. It does not change after it was made, and is
 // safe to share.
 type View struct {
 	*merge.Catalog
-	Servers []Known  // servers that have listed something, in configuration order
-	Missing []string // the other servers
-	Answers bool     // the one server can be asked for its lists directly
+	Servers   []Known  // servers that have listed something, in configuration order
+	Missing   []string // the other servers
+	Reachable bool     // the one server can be asked for its lists directly
 	// References are the URIs that servers have given to clients outside their lists.
 	References *merge.References
 
-	alone bool                           // view of a transparent endpoint
-	own   client.Lists                   // lists of the one server
-	short [client.Kinds]client.Shortfall // their shortfalls
+	transparent bool                           // view of a transparent endpoint
+	own         client.Lists                   // lists of the one server
+	short       [client.Kinds]client.Shortfall // their shortfalls
 	// lists to which other instances of the server have added items
 	added [client.Kinds]bool
 	// what is missing in a list, and why; nil for nothing
@@ -159,24 +160,24 @@ type OperateRequest struct {
 	Verb   Verb
 }
 
-// Class returns otp.Owed (reserved): operators send one such message at a time.
-func (OperateRequest) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved): operators send one such message at a time.
+func (OperateRequest) Class() otp.Class { return otp.Reserved }
 
 // ReloadRequest has no fields.
 type ReloadRequest struct{}
 
-// Class returns otp.Owed (reserved): there is one such message for each reload.
-func (ReloadRequest) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved): there is one such message for each reload.
+func (ReloadRequest) Class() otp.Class { return otp.Reserved }
 
-// Introduced tells a session that it now uses a connection for which it has not asked, because the
+// Assigned tells a session that it now uses a connection for which it has not asked, because the
 // server wants to ask a client something.
-type Introduced struct {
+type Assigned struct {
 	Server string
 	Ref    otp.Ref
 }
 
-// Class returns otp.Owed (reserved): there is one such message for each connection.
-func (Introduced) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved): there is one such message for each connection.
+func (Assigned) Class() otp.Class { return otp.Reserved }
 
 // Record is the state of one server in the catalogue.
 type Record struct {

@@ -62,8 +62,8 @@ func (c *Catalog) introduce(s *server, r LookRequest) {
 	}
 	key := s.at(s.key(r.Caller))
 	if conn := s.conns[key]; conn != nil && conn.report.Early {
-		c.use(s, key, conn, r.Caller)
-		_ = c.p.Send(r.Caller.Ref, Introduced{s.config.Name, conn.ref})
+		c.attachSession(s, key, conn, r.Caller)
+		_ = c.p.Send(r.Caller.Ref, Assigned{s.config.Name, conn.ref})
 	}
 }
 
@@ -77,13 +77,13 @@ func (c *Catalog) open(s *server, key tenant.Key) {
 	first := waiting[0].caller
 	var told protocol.ClientCapabilities
 	for _, w := range waiting {
-		told = told.Union(declared(s.config, w.caller.Told()))
+		told = told.Union(visibleCapabilities(s.config, w.caller.Visible()))
 	}
-	left := s.left[key]
+	left := s.carried[key]
 	if left == nil {
-		left = &client.Left{Modern: first.Modern, Version: first.Version}
+		left = &client.AbandonedState{Modern: first.Modern, Version: first.Version}
 	}
-	child := c.o.Connection(s.config, key, told, introduced(key, first.Info), left, c.p.Self())
+	child := c.o.Connection(s.config, key, told, serverIdentity(key, first.Info), left, c.p.Self())
 	name := s.config.Name
 	otp.StartChildAsync(c.p, s.sup, child, func(ref otp.Ref, err error) any {
 		if errors.Is(err, otp.ErrOverloaded) {
@@ -93,10 +93,10 @@ func (c *Catalog) open(s *server, key tenant.Key) {
 	})
 }
 
-// introduced is the client implementation that a server is told of. It is the client's own if only
-// one session uses the connection. If others may use it too, it is the zero value, which stands for
-// the host.
-func introduced(key tenant.Key, client protocol.Implementation) protocol.Implementation {
+// serverIdentity is the client implementation that a server is told of. It is the client's own if
+// only one session uses the connection. If others may use it too, it is the zero value, which
+// stands for the host.
+func serverIdentity(key tenant.Key, client protocol.Implementation) protocol.Implementation {
 	if key.Share == tenant.BySession {
 		return client
 	}
@@ -112,7 +112,7 @@ func (c *Catalog) opened(m opened) {
 	waiting := s.opening[m.key]
 	if len(waiting) == 0 { // it was started twice, and the callers have their answer
 		// Or the callers now wait for another connection.
-		if s.conns[m.key] == nil && (!s.current(m.key) || s.recovery.Whole() != nil) {
+		if s.conns[m.key] == nil && (!s.current(m.key) || s.recovery.ServerPause() != nil) {
 			c.retire(s, m.key)
 		}
 		return
@@ -131,16 +131,16 @@ func (c *Catalog) opened(m opened) {
 	delete(s.opening, m.key)
 	s.release(m.key.Principal)
 	conn := &conn{
-		sup: m.ref, ref: m.ref.Child(client.Row), declare: waiting[0].caller.Told(),
+		sup: m.ref, ref: m.ref.Child(client.Row), declare: waiting[0].caller.Visible(),
 		info: waiting[0].caller.Info, modern: waiting[0].caller.Modern,
 	}
 	c.add(s, m.key, conn)
 	c.show(s)
-	c.dropLeft(s, m.key)
+	c.dropCarried(s, m.key)
 	// The connection's earlier reports came before it was known here.
 	_ = c.p.Send(conn.ref, client.Describe{})
 	for _, w := range waiting {
-		c.use(s, m.key, conn, w.caller)
+		c.attachSession(s, m.key, conn, w.caller)
 		w.reply(conn.ref, nil)
 	}
 }
@@ -148,11 +148,11 @@ func (c *Catalog) opened(m opened) {
 // refuse tells all callers that wait for a connection that there is none now. The reason why the
 // start failed is internal to the host.
 func (c *Catalog) refuse(s *server, key tenant.Key, retry time.Duration) {
-	c.makeRoom(s, key)
+	c.dropSubstitutes(s, key)
 	waiting := s.opening[key]
 	delete(s.opening, key)
 	s.release(key.Principal)
 	for _, w := range waiting {
-		w.reply(otp.Ref{}, c.unavailable(s, w.caller, s.why(w.caller), retry))
+		w.reply(otp.Ref{}, c.unavailable(s, w.caller, s.failureCause(w.caller), retry))
 	}
 }

@@ -21,7 +21,7 @@ type Verb string
 // The verbs.
 const (
 	// Restart restarts all connections; waiting calls are kept, and pauses are forgotten. A server
-	// that an operator has quarantined is refused with ErrPutAway.
+	// that an operator has quarantined is refused with ErrOperatorQuarantine.
 	Restart Verb = "restart"
 	// Quarantine ends all connections. None is started until the server is released.
 	Quarantine Verb = "quarantine"
@@ -32,9 +32,9 @@ const (
 // Verbs lists all verbs.
 func Verbs() []Verb { return []Verb{Restart, Quarantine, Release} }
 
-// ErrPutAway refuses the restart of a server that an operator has quarantined. Only a release ends
-// that quarantine.
-var ErrPutAway = errors.New("an operator has quarantined it")
+// ErrOperatorQuarantine refuses the restart of a server that an operator has quarantined. Only a
+// release ends that quarantine.
+var ErrOperatorQuarantine = errors.New("an operator has quarantined it")
 
 // written is the result of storing a decision.
 type written struct {
@@ -49,8 +49,8 @@ func (c *Catalog) operate(m *Operate) {
 		m.Fail(protocol.EndpointNotFound())
 		return
 	}
-	if m.Req.Verb == Restart && s.recovery.PutAway() {
-		m.Fail(ErrPutAway)
+	if m.Req.Verb == Restart && s.recovery.ByOperator() {
+		m.Fail(ErrOperatorQuarantine)
 		return
 	}
 	at := telemetry.Where{
@@ -59,7 +59,7 @@ func (c *Catalog) operate(m *Operate) {
 	}
 	switch was := s.recovery.Forgive(); {
 	case m.Req.Verb == Quarantine:
-		c.putAway(s, at)
+		c.quarantineByOperator(s, at)
 	case m.Req.Verb == Restart:
 		c.o.Emit(telemetry.UpstreamRestarted{Where: at, Connections: telemetry.Count(len(s.conns))})
 		c.restart(s, at.Incident)
@@ -79,8 +79,8 @@ func (c *Catalog) operate(m *Operate) {
 		c.written(written{call: m})
 		return
 	}
-	to := c.noted(s)
-	s.noted = to.Value != nil
+	to := c.quarantineChange(s)
+	s.quarantineStored = to.Value != nil
 	m.AnswerLater()
 	otp.CallAsync(c.p, c.o.Storage(), storage.PutRequest{Tenant: c.tenant.Name, Change: to},
 		func(_ struct{}, err error) any {
@@ -101,16 +101,16 @@ func (c *Catalog) written(m written) {
 	}
 }
 
-// putAway ends all connections to a server.
-func (c *Catalog) putAway(s *server, at telemetry.Where) {
+// quarantineByOperator ends all connections to a server.
+func (c *Catalog) quarantineByOperator(s *server, at telemetry.Where) {
 	why := client.ByOperator(true, at.Incident)
-	s.recovery.PutAwayFor(why, c.p.Now())
+	s.recovery.QuarantineByOperator(why, c.p.Now())
 	c.tellQuarantined(s, s.keys(), why, 0)
-	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
+	for key, conn := range order.SortedBy(s.conns, tenant.Key.Compare) {
 		c.stop(s, key, conn, why)
 	}
 	// A connection that starts nevertheless is ended when it has started.
-	for key := range order.By(s.opening, tenant.Key.Compare) {
+	for key := range order.SortedBy(s.opening, tenant.Key.Compare) {
 		c.refuse(s, key, 0)
 	}
 	c.o.Emit(telemetry.UpstreamQuarantined{Where: at, Class: why.Class(), Cause: why.Text})
@@ -120,7 +120,7 @@ func (c *Catalog) putAway(s *server, at telemetry.Where) {
 // of an earlier declaration end.
 func (c *Catalog) restart(s *server, incident string) {
 	why := client.ByOperator(false, incident)
-	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
+	for key, conn := range order.SortedBy(s.conns, tenant.Key.Compare) {
 		if !s.current(key) {
 			c.stop(s, key, conn, why)
 			continue
@@ -128,7 +128,7 @@ func (c *Catalog) restart(s *server, incident string) {
 		_ = c.p.Send(conn.ref, client.Restart{Why: why}) // a connection that is gone needs no restart
 		begun := conn.report
 		begun.Key, begun.State, begun.Cause = key, client.Starting, nil
-		s.took(conn, &begun, c.p.Now())
+		s.noteReport(conn, &begun, c.p.Now())
 	}
 }
 
@@ -141,5 +141,5 @@ func (c *Catalog) stop(s *server, key tenant.Key, conn *conn, why *client.Ending
 	_ = c.p.Send(conn.ref, client.Stop{Why: why}) // a connection that is gone has ended
 	c.drop(s, key)
 	s.retiring[key] = true
-	c.p.After(stopTime, ending{retiring{s.config.Name, key, s.sup}})
+	c.p.After(stopTime, endWorker{retiring{s.config.Name, key, s.sup}})
 }

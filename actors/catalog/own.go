@@ -35,9 +35,9 @@ func (c *Catalog) ownLists(s *server, key tenant.Key, conn *conn) {
 	if key.Share != tenant.BySession || !s.current(key) {
 		return
 	}
-	before := conn.own
-	conn.own = conn.differs(s.lists[c.shownTo(s, key, conn)])
-	if before || conn.own {
+	before := conn.listsDiffer
+	conn.listsDiffer = conn.differs(s.lists[c.shownTo(s, key, conn)])
+	if before || conn.listsDiffer {
 		c.views.forget(func(g group) bool { return g.own == key.Session })
 	}
 }
@@ -64,7 +64,7 @@ func (s *server) owns(caller Caller) *conn {
 	if caller.Session == "" || s.config.Share.Applied(s.config.Link()) != tenant.BySession {
 		return nil
 	}
-	if conn := s.conns[s.at(Key(s.config, caller))]; conn != nil && conn.own {
+	if conn := s.conns[s.at(Key(s.config, caller))]; conn != nil && conn.listsDiffer {
 		return conn
 	}
 	return nil
@@ -73,7 +73,7 @@ func (s *server) owns(caller Caller) *conn {
 // unlistOwn forgets the lists of a connection that has ended.
 func (c *Catalog) unlistOwn(s *server, key tenant.Key, conn *conn) {
 	switch {
-	case conn.own:
+	case conn.listsDiffer:
 		c.views.forget(func(g group) bool { return g.own == key.Session })
 	case key.Instance > 0:
 		c.instanceLists(s, key, listedBy(conn), conn.report.Lists, client.Lists{})
@@ -99,10 +99,11 @@ func (c *Catalog) instanceLists(s *server, key tenant.Key, changed []merge.Kind,
 		return
 	}
 	first := key.First()
-	c.outdate(s, anyRevision(first))
+	c.invalidateViews(s, anyRevision(first))
 	changed = slices.DeleteFunc(slices.Clone(changed), func(k merge.Kind) bool {
 		rest := s.without(key, k)
-		return !merge.Diff(k, merge.Beside(k, rest, before[k]), merge.Beside(k, rest, after[k])).Any()
+		return !merge.Diff(k, merge.AddMissing(k, rest, before[k]),
+			merge.AddMissing(k, rest, after[k])).Any()
 	})
 	c.announce(&client.Report{Server: s.config.Name, Key: first}, changed)
 }
@@ -115,7 +116,7 @@ func (s *server) without(instance tenant.Key, k merge.Kind) (items []jsontext.Va
 	}
 	for _, conn := range s.instances(first) {
 		if conn.report.Key != instance {
-			items = merge.Beside(k, items, conn.report.Lists[k])
+			items = merge.AddMissing(k, items, conn.report.Lists[k])
 		}
 	}
 	return items
@@ -142,7 +143,7 @@ func (s *server) seen(caller Caller, l *listing) (
 	lists, short, shared = l.lists, l.short, true
 	for _, beside := range s.instances(s.at(ListKey(s.config, caller))) {
 		for k := range lists {
-			lists[k] = merge.Beside(merge.Kind(k), lists[k], beside.report.Lists[k])
+			lists[k] = merge.AddMissing(merge.Kind(k), lists[k], beside.report.Lists[k])
 			shared = shared && len(lists[k]) == len(l.lists[k])
 		}
 	}

@@ -35,8 +35,8 @@ func (vs *views) keepPrepared(account *quota.Account) {
 	for l, p := range vs.prepared {
 		switch n := p.made.Size(); {
 		case p.counted != nil:
-		case account.Spare(n):
-			p.counted = account.Hold(quota.Views, n)
+		case account.FitsUncached(n):
+			p.counted = account.Count(quota.ClientLists, n)
 		default:
 			delete(vs.prepared, l)
 		}

@@ -31,7 +31,7 @@ func (c *Catalog) quarantined(s *server, e recovery.Effect) {
 		Connection: connection, Class: e.Ending.Class(), Cause: e.Ending.Text, Stderr: e.Ending.Stderr,
 		Retry: e.Wait,
 	})
-	c.note(s)
+	c.storeQuarantine(s)
 }
 
 // Causes of the end of a quarantine.
@@ -46,13 +46,13 @@ func (c *Catalog) released(s *server, by string) {
 	c.o.Emit(telemetry.UpstreamReleased{
 		Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, By: by,
 	})
-	c.tellBehind(s, s.keys())
+	c.announceBehind(s, s.keys())
 	c.allowed(s)
 }
 
 // allowed stores that a server may be started, and restores the connections of sessions.
 func (c *Catalog) allowed(s *server) {
-	c.note(s)
+	c.storeQuarantine(s)
 	c.resume(s)
 }
 
@@ -62,7 +62,7 @@ func (c *Catalog) allowed(s *server) {
 func (c *Catalog) tellQuarantined(
 	s *server, keys []tenant.Key, cause *client.Ending, retry time.Duration,
 ) {
-	why := client.PutAwayTo("", s.config.Name, cause)
+	why := client.QuarantinedError("", s.config.Name, cause)
 	why.RetryAfter = retry
 	for some := range slices.Chunk(keys, maxSources) {
 		n := &notification.Dispatch{
@@ -78,7 +78,7 @@ func (c *Catalog) tellQuarantined(
 			})
 		}
 	}
-	c.tellBehind(s, keys)
+	c.announceBehind(s, keys)
 }
 
 // keys are all connections to a server to which sessions may listen, in order.
@@ -87,7 +87,7 @@ func (s *server) keys() []tenant.Key {
 	for key := range s.conns {
 		all[anyRevision(key.First())] = true
 	}
-	for key := range s.left {
+	for key := range s.carried {
 		all[anyRevision(key.First())] = true
 	}
 	for key := range s.lists {
@@ -100,7 +100,7 @@ func (s *server) keys() []tenant.Key {
 func (c *Catalog) place(name string) string { return c.tenant.Name + "/" + name }
 
 // noted is the stored quarantine state of a server; a nil value deletes it.
-func (c *Catalog) noted(s *server) store.Change {
+func (c *Catalog) quarantineChange(s *server) store.Change {
 	change := store.Change{Bucket: store.Quarantines, Key: c.place(s.config.Name)}
 	if !s.gone {
 		change.Value = s.recovery.Save(s.config.Identity())
@@ -108,10 +108,10 @@ func (c *Catalog) noted(s *server) store.Change {
 	return change
 }
 
-// note stores the quarantine state, without waiting.
-func (c *Catalog) note(s *server) {
-	if to := c.noted(s); to.Value != nil || s.noted {
-		s.noted = to.Value != nil
+// storeQuarantine stores the quarantine state, without waiting.
+func (c *Catalog) storeQuarantine(s *server) {
+	if to := c.quarantineChange(s); to.Value != nil || s.quarantineStored {
+		s.quarantineStored = to.Value != nil
 		c.change(to)
 	}
 }
@@ -123,9 +123,9 @@ func (c *Catalog) change(to store.Change) {
 	}
 }
 
-// requarantine restores the quarantines that an earlier host stored. An unreadable record, or one
-// of a server whose declaration has changed, is deleted.
-func (c *Catalog) requarantine() {
+// restoreQuarantines restores the quarantines that an earlier host stored. An unreadable record, or
+// one of a server whose declaration has changed, is deleted.
+func (c *Catalog) restoreQuarantines() {
 	if c.o.Quarantined == nil {
 		return
 	}
@@ -136,11 +136,11 @@ func (c *Catalog) requarantine() {
 		}
 		c.read("quarantine", store.Change{Bucket: store.Quarantines, Key: key, Value: value}, func() {
 			if s := c.servers[name]; s == nil ||
-				s.recovery.Recall(s.config.Identity(), value, c.p.Now()) != nil {
+				s.recovery.Restore(s.config.Identity(), value, c.p.Now()) != nil {
 				c.change(store.Change{Bucket: store.Quarantines, Key: key})
 			} else {
-				s.noted = true
-				c.follow(s, recovery.Event{Op: recovery.Restore})
+				s.quarantineStored = true
+				c.applyRecovery(s, recovery.Event{Op: recovery.Restore})
 				c.show(s)
 			}
 		})

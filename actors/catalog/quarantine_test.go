@@ -173,7 +173,7 @@ func TestOperatorHasTheLastWord(t *testing.T) {
 		}
 		restart := catalog.OperateRequest{Server: "files", Verb: catalog.Restart}
 		if _, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
-			restart); !errors.Is(err, catalog.ErrPutAway) || !r.record("files").Operator {
+			restart); !errors.Is(err, catalog.ErrOperatorQuarantine) || !r.record("files").Operator {
 			t.Errorf("a restart: %v, %+v", err, r.record("files"))
 		}
 		if v := <-r.looks(r.caller("ci", "")); v.err != nil || len(v.Servers) != 2 {

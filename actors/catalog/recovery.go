@@ -26,10 +26,10 @@ type (
 	}
 )
 
-// follow passes an event of a connection to the recovery table, and performs the effects.
-func (c *Catalog) follow(s *server, in recovery.Event) {
+// applyRecovery passes an event of a connection to the recovery table, and performs the effects.
+func (c *Catalog) applyRecovery(s *server, in recovery.Event) {
 	name := s.config.Name
-	for _, e := range s.recovery.Step(c.p.Now(), c.o.Draw, in) {
+	for _, e := range s.recovery.Step(c.p.Now(), c.o.Jitter, in) {
 		switch e.Do {
 		case recovery.Quarantined:
 			c.quarantined(s, e)
@@ -46,21 +46,21 @@ func (c *Catalog) follow(s *server, in recovery.Event) {
 		case recovery.Fail:
 			c.drop(s, e.Key)
 			c.retire(s, e.Key)
-			c.follow(s, recovery.Event{Op: recovery.GiveUp, Key: e.Key, Ending: e.Ending})
+			c.applyRecovery(s, recovery.Event{Op: recovery.GiveUp, Key: e.Key, Ending: e.Ending})
 		case recovery.Resume:
 			c.resume(s)
 		case recovery.Wait:
 			c.p.After(e.Wait, awayDue{name, e.Times})
 		default:
-			c.lead(s, e)
+			c.directConnections(s, e)
 		}
 	}
 }
 
-// lead tells connections how to deal with an unreachable server. Connections that are gone are
-// skipped.
-func (c *Catalog) lead(s *server, e recovery.Effect) {
-	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
+// directConnections tells connections how to deal with an unreachable server. Connections that are
+// gone are skipped.
+func (c *Catalog) directConnections(s *server, e recovery.Effect) {
+	for key, conn := range order.SortedBy(s.conns, tenant.Key.Compare) {
 		away, other := conn.report.Away, key != e.Key
 		switch {
 		case e.Do == recovery.Check && other && conn.report.State == client.Ready:
@@ -70,23 +70,23 @@ func (c *Catalog) lead(s *server, e recovery.Effect) {
 		case e.Do == recovery.Redial && other && away:
 			_ = c.p.Send(conn.ref, client.Redial{})
 		case e.Do == recovery.Dial && away && c.p.Send(conn.ref, client.Redial{}) == nil:
-			s.recovery.Dials(key) // if there is no such connection, the next that is opened dials
+			s.recovery.SetProbe(key) // if there is no such connection, the next that is opened dials
 			return
 		}
 	}
 }
 
-// again allows the start of a connection after its pause. It is started at once if sessions had
+// pauseOver allows the start of a connection after its pause. It is started at once if sessions had
 // used it, and otherwise when a caller asks for it. Until then the server keeps its state, unless
 // the connection belonged to one session, which may be gone.
-func (c *Catalog) again(m retry) {
+func (c *Catalog) pauseOver(m retry) {
 	s := c.servers[m.server]
 	if s == nil {
 		return
 	}
 	c.resume(s)
-	if m.key.Share == tenant.BySession && s.left[m.key] == nil {
-		s.recovery.Over(m.key, c.p.Now())
+	if m.key.Share == tenant.BySession && s.carried[m.key] == nil {
+		s.recovery.HidePause(m.key, c.p.Now())
 	}
 	c.show(s)
 }
@@ -99,8 +99,8 @@ func (c *Catalog) resume(s *server) {
 	if s.sup == (otp.Ref{}) {
 		return
 	}
-	for key, left := range order.By(s.left, tenant.Key.Compare) {
-		idles := s.recovery.Vain(key) && len(left.URIs)+len(left.Levels)+len(left.Holds) == 0
+	for key, left := range order.SortedBy(s.carried, tenant.Key.Compare) {
+		idles := s.recovery.NeverReady(key) && len(left.URIs)+len(left.Levels)+len(left.Holds) == 0
 		if !idles && !s.closed(key, c.p.Now()) {
 			c.restore(s, key)
 		}
@@ -110,11 +110,11 @@ func (c *Catalog) resume(s *server) {
 
 // closed reports whether a connection must not be started.
 func (s *server) closed(key tenant.Key, now time.Time) bool {
-	return s.recovery.Closed(key, s.is(key), now)
+	return s.recovery.Closed(key, s.connState(key), now)
 }
 
 // is describes a connection to the recovery table.
-func (s *server) is(key tenant.Key) recovery.Seen {
+func (s *server) connState(key tenant.Key) recovery.Seen {
 	conn, opening := s.conns[key], len(s.opening[key]) > 0
 	return recovery.Seen{
 		There: conn != nil, Ready: conn != nil && conn.report.State == client.Ready, Opening: opening,
@@ -125,7 +125,7 @@ func (s *server) is(key tenant.Key) recovery.Seen {
 // why is the reason of a server's failure that a caller may be told. It is the cause that affects
 // everyone, or else the end of the caller's own connection or of that of its lists. Either of these
 // may contain output that the server wrote on the caller's behalf.
-func (s *server) why(caller Caller) error {
+func (s *server) failureCause(caller Caller) error {
 	if why := s.recovery.Why(s.at(s.key(caller)), s.at(ListKey(s.config, caller))); why != nil {
 		return why
 	}

@@ -21,7 +21,7 @@ func (c *Catalog) subscribed(m subscribed) {
 	for _, e := range m.state.Experimental {
 		c.experimental[e.Name] = e.Settings
 	}
-	c.views.outlive() // sessions with a view were offered what it says
+	c.views.retainOld() // sessions with a view were offered what it says
 }
 
 // registered applies one change of the registry. It affects new sessions only: the offer to an open
@@ -54,26 +54,26 @@ func (v *View) Offer(version protocol.Version) protocol.ServerCapabilities {
 	for _, s := range v.Servers {
 		known = append(known, s.Facts.Capabilities)
 	}
-	if !v.alone {
+	if !v.transparent {
 		known = append(known, v.Lists())
 	}
 	all := merge.Capabilities(known, len(v.Missing) == 0)
-	if v.alone && len(known) == 1 {
+	if v.transparent && len(known) == 1 {
 		all = known[0]
 		for _, list := range []string{"tools", "prompts", "resources"} {
-			if !v.Answers && all.Has(list) { // the lists may differ once the server runs
+			if !v.Reachable && all.Has(list) { // the lists may differ once the server runs
 				all = all.With(list+".listChanged", jsontext.Value("true"))
 			}
 		}
 	}
-	all = all.Without("tasks", tasks.Extended)
+	all = all.Without("tasks", tasks.ExtensionCapability)
 	switch follow := slices.ContainsFunc(v.Servers, follows); {
 	case follow && version.Has(protocol.Tasks):
 		all = all.With(
 			"tasks", jsontext.Value(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`),
 		)
 	case follow && version.Has(protocol.TasksExtension):
-		all = all.With(tasks.Extended, jsontext.Value("{}"))
+		all = all.With(tasks.ExtensionCapability, jsontext.Value("{}"))
 	}
 	offer := all.Without(v.disabled...)
 	for _, e := range v.experimental {

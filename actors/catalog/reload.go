@@ -16,7 +16,7 @@ import (
 // Messages that the catalogue sends to itself: an old connection has used up its time, and the
 // supervisor of a removed server has ended or is to be ended.
 type (
-	overstayed struct {
+	retireExpired struct {
 		server string
 		key    tenant.Key
 		ref    otp.Ref
@@ -39,18 +39,18 @@ func (c *Catalog) configure() {
 		switch s := c.servers[config.Name]; {
 		case s == nil:
 			c.servers[config.Name] = newServer(config, c.p.Now())
-		case s.gone || s.config.Reconnects(config):
+		case s.gone || s.config.NeedsReconnect(config):
 			c.redeclare(s, config)
 		default:
 			s.config = config
 		}
 	}
-	for name, s := range order.Of(c.servers) {
+	for name, s := range order.Sorted(c.servers) {
 		if _, still := c.rows[name]; !still && !s.gone {
 			c.undeclare(s)
 		}
-		for key, conn := range order.By(s.conns, tenant.Key.Compare) {
-			c.dismiss(s, key, conn)
+		for key, conn := range order.SortedBy(s.conns, tenant.Key.Compare) {
+			c.retireOld(s, key, conn)
 		}
 		c.eager(s)
 		c.show(s)
@@ -72,24 +72,24 @@ func (c *Catalog) configure() {
 // lists.
 func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	c.revisions++
-	another := s.config.Another(config)
+	another := s.config.IsOtherProgram(config)
 	s.config, s.revision, s.gone = config, c.revisions, false
 	if s.recovery.Forgive() {
 		c.released(s, byReload)
 	}
-	s.ran, s.vain, s.channel = false, false, false
-	c.dropAllLeft(s)
-	clear(s.instead)
+	s.ran, s.timedOut, s.channel = false, false, false
+	c.dropAllCarried(s)
+	clear(s.substitutes)
 	for _, l := range s.lists {
 		l.stale = true
-		if another && l.known && l.until.IsZero() {
-			l.until = c.p.Now().Add(c.tenant.Limits.ListWait)
+		if another && l.known && l.shownUntil.IsZero() {
+			l.shownUntil = c.p.Now().Add(c.tenant.Limits.ListWait)
 		}
 	}
-	c.outlast(s)
+	c.expireLists(s)
 	opening := s.opening
 	s.opening = map[tenant.Key][]pending{}
-	for key, waiting := range order.By(opening, tenant.Key.Compare) {
+	for key, waiting := range order.SortedBy(opening, tenant.Key.Compare) {
 		s.release(key.Principal)
 		for _, w := range waiting {
 			switch {
@@ -102,7 +102,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 			}
 		}
 	}
-	for key, conn := range order.By(s.conns, tenant.Key.Compare) {
+	for key, conn := range order.SortedBy(s.conns, tenant.Key.Compare) {
 		if key.Instance == 0 && key.Share != tenant.BySession {
 			caller := Caller{
 				Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: conn.modern,
@@ -116,15 +116,15 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 
 // outlast forgets the lists of another program when their time is over, and schedules itself for
 // the rest.
-func (c *Catalog) outlast(s *server) {
+func (c *Catalog) expireLists(s *server) {
 	now := c.p.Now()
 	var next time.Time
-	for key, l := range order.By(s.lists, tenant.Key.Compare) {
+	for key, l := range order.SortedBy(s.lists, tenant.Key.Compare) {
 		switch {
-		case l.until.IsZero():
-		case now.Before(l.until):
-			if next.IsZero() || l.until.Before(next) {
-				next = l.until
+		case l.shownUntil.IsZero():
+		case now.Before(l.shownUntil):
+			if next.IsZero() || l.shownUntil.Before(next) {
+				next = l.shownUntil
 			}
 		default:
 			c.unlist(s, key, l)
@@ -138,7 +138,7 @@ func (c *Catalog) outlast(s *server) {
 // unlist forgets a listing, and announces it to those who saw it. A server that is still starting
 // has used up its time, and is not waited for again.
 func (c *Catalog) unlist(s *server, key tenant.Key, l *listing) {
-	c.outdate(s, key)
+	c.invalidateViews(s, key)
 	c.unsave(s, key)
 	c.views.unprepare(l)
 	delete(s.lists, key)
@@ -166,22 +166,22 @@ func (c *Catalog) undeclare(s *server) {
 	s.gone = true
 	opening := s.opening
 	s.opening = map[tenant.Key][]pending{}
-	for key, waiting := range order.By(opening, tenant.Key.Compare) {
+	for key, waiting := range order.SortedBy(opening, tenant.Key.Compare) {
 		s.release(key.Principal)
 		for _, w := range waiting {
 			w.reply(otp.Ref{}, protocol.UpstreamRemoved(s.config.Name, false, nil))
 		}
 	}
-	c.dropAllLeft(s)
-	for key := range order.By(s.lists, tenant.Key.Compare) {
+	c.dropAllCarried(s)
+	for key := range order.SortedBy(s.lists, tenant.Key.Compare) {
 		c.unsave(s, key)
 	}
-	c.note(s)
+	c.storeQuarantine(s)
 }
 
-// dismiss tells a connection of an earlier declaration to end when it is no longer used. It is
+// retireOld tells a connection of an earlier declaration to end when it is no longer used. It is
 // ended at the latest when no call can last any longer.
-func (c *Catalog) dismiss(s *server, key tenant.Key, conn *conn) {
+func (c *Catalog) retireOld(s *server, key tenant.Key, conn *conn) {
 	if s.current(key) || conn.dismissed && (conn.removed || !s.gone) {
 		return
 	}
@@ -191,10 +191,10 @@ func (c *Catalog) dismiss(s *server, key tenant.Key, conn *conn) {
 	if !first {
 		return
 	}
-	c.p.After(c.tenant.Limits.CallTimeoutMax, overstayed{s.config.Name, key, conn.ref})
+	c.p.After(c.tenant.Limits.CallTimeoutMax, retireExpired{s.config.Name, key, conn.ref})
 }
 
-func (c *Catalog) overstayed(m overstayed) {
+func (c *Catalog) overstayed(m retireExpired) {
 	s := c.servers[m.server]
 	if s == nil || s.current(m.key) || s.conns[m.key] == nil || s.conns[m.key].ref != m.ref {
 		return
@@ -225,7 +225,7 @@ func (c *Catalog) forget(s *server) {
 	if !ok {
 		delete(c.servers, s.config.Name)
 		c.countLists(s)
-		c.dropAllLeft(s)
+		c.dropAllCarried(s)
 		return
 	}
 	s.removing = true
@@ -246,7 +246,7 @@ func (c *Catalog) removed(m removed) {
 	if s.gone {
 		delete(c.servers, s.config.Name)
 		c.countLists(s)
-		c.dropAllLeft(s)
+		c.dropAllCarried(s)
 		return
 	}
 	c.bootLater()
@@ -255,7 +255,7 @@ func (c *Catalog) removed(m removed) {
 // reloading handles the messages that follow a reload.
 func (c *Catalog) reloading(msg any) {
 	switch m := msg.(type) {
-	case overstayed:
+	case retireExpired:
 		c.overstayed(m)
 	case removed:
 		c.removed(m)
@@ -263,7 +263,7 @@ func (c *Catalog) reloading(msg any) {
 		c.written(m)
 	case outlast:
 		if s := c.servers[m.server]; s != nil {
-			c.outlast(s)
+			c.expireLists(s)
 		}
 	case forget:
 		if s := c.servers[m.server]; s != nil {
@@ -277,7 +277,7 @@ func (c *Catalog) reloading(msg any) {
 // declaration.
 func (s *server) at(key tenant.Key) tenant.Key {
 	key.Revision = s.revision
-	if instead, ok := s.instead[key]; ok {
+	if instead, ok := s.substitutes[key]; ok {
 		return instead
 	}
 	return key

@@ -21,7 +21,7 @@ func (c *Catalog) report(r *client.Report) {
 		if conn.report.Incarnation > r.Incarnation {
 			return // late report of an earlier incarnation
 		}
-		steady = s.took(conn, r, c.p.Now())
+		steady = s.noteReport(conn, r, c.p.Now())
 	}
 	defer c.countLists(s) // once the report is learnt
 	if !s.current(r.Key) {
@@ -34,7 +34,7 @@ func (c *Catalog) report(r *client.Report) {
 	if r.Cause != nil {
 		in.Ending = client.EndingFor(r.Key, r.Cause)
 	}
-	c.follow(s, in)
+	c.applyRecovery(s, in)
 	if r.State == client.Ready {
 		switch {
 		case r.Key.Instance > 0:
@@ -60,7 +60,7 @@ func (c *Catalog) report(r *client.Report) {
 // declare tells the capability registry what a server offers.
 func (c *Catalog) declare(server string, facts client.Facts) {
 	// the registry's memory is not charged to a tenant
-	within := facts.Capabilities.Within(merge.MaxCapabilities)
+	within := facts.Capabilities.Limit(merge.MaxCapabilities)
 	_ = c.p.Send(c.o.Registry, &capability.Declared{
 		Tenant: c.tenant.Name, Server: server, Capabilities: within.Raw(),
 	})

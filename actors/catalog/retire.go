@@ -20,10 +20,10 @@ type retiring struct {
 // Messages of the catalogue to itself while it removes a row: the worker must end, the worker has
 // ended, the row is gone. The message busy repeats a request because the supervisor was overloaded.
 type (
-	ending  struct{ retiring }
-	rested  struct{ retiring }
-	retired struct{ retiring }
-	busy    struct{ then any }
+	endWorker   struct{ retiring }
+	workerEnded struct{ retiring }
+	rowRemoved  struct{ retiring }
+	busy        struct{ then any }
 )
 
 // unused ends a connection that no session uses, unless a session is arriving.
@@ -33,7 +33,7 @@ func (c *Catalog) unused(m *client.Unused) {
 		return
 	}
 	if conn := s.conns[m.Key]; conn != nil && conn.ref == m.From && len(conn.arriving) == 0 &&
-		!s.stays(m.Key) {
+		!s.keptIdle(m.Key) {
 		if m.Why != "" {
 			c.o.Emit(telemetry.UpstreamClosed{
 				Where: telemetry.Where{Tenant: c.tenant.Name, Server: m.Server, Path: conn.ref.Path()},
@@ -52,7 +52,7 @@ func (c *Catalog) unused(m *client.Unused) {
 // awaited first, because its Down may arrive here before its supervisor handles it.
 func (c *Catalog) retire(s *server, key tenant.Key) {
 	s.retiring[key] = true
-	c.ending(ending{retiring{s.config.Name, key, s.sup}})
+	c.ending(endWorker{retiring{s.config.Name, key, s.sup}})
 }
 
 // busyRetry is the pause before an overloaded supervisor is asked again. It handles some hundred
@@ -61,34 +61,34 @@ const busyRetry = 5 * time.Millisecond
 
 // ending ends the worker. When many sessions end at once so do their connections, and the requests
 // can exceed the supervisor's mailbox.
-func (c *Catalog) ending(m ending) {
+func (c *Catalog) ending(m endWorker) {
 	otp.TerminateChildAsync(c.p, m.sup, m.key.String(), func(err error) any {
 		if errors.Is(err, otp.ErrOverloaded) {
 			return busy{m}
 		}
-		return rested(m)
+		return workerEnded(m)
 	})
 }
 
 // rested deletes the row. If that fails there is no row, or the supervisor is gone with all its
 // rows.
-func (c *Catalog) rested(m rested) {
+func (c *Catalog) rested(m workerEnded) {
 	otp.DeleteChildAsync(c.p, m.sup, m.key.String(), func(err error) any {
 		if errors.Is(err, otp.ErrOverloaded) {
 			return busy{m}
 		}
-		return retired(m)
+		return rowRemoved(m)
 	})
 }
 
 // retired starts a new connection for callers that asked for one meanwhile.
-func (c *Catalog) retired(m retired) {
+func (c *Catalog) retired(m rowRemoved) {
 	s := c.servers[m.server]
 	if s == nil {
 		return
 	}
 	delete(s.retiring, m.key)
-	if s.left[m.key] != nil && !s.closed(m.key, c.p.Now()) {
+	if s.carried[m.key] != nil && !s.closed(m.key, c.p.Now()) {
 		c.restore(s, m.key)
 	}
 	c.open(s, m.key)

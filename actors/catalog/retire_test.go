@@ -55,7 +55,7 @@ func newSmall(t *testing.T, share tenant.Share, mailbox int) small {
 		},
 		Upstreams: func() (otp.Ref, bool) { return system.Whereis("top/client_sup") },
 		Connection: func(_ tenant.Server, k tenant.Key, _ protocol.ClientCapabilities,
-			_ protocol.Implementation, _ *client.Left, _ otp.Ref) otp.Child {
+			_ protocol.Implementation, _ *client.AbandonedState, _ otp.Ref) otp.Child {
 			return client.Supervised(k, tenant.Intensity{},
 				otp.Child{Start: otp.Worker(func() otp.Behaviour {
 					return link{}

@@ -31,14 +31,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rig is a catalogue of two servers, "files" and "search". Their connections send the reports that
 // a test chooses.
 type rig struct {
-	restored atomic.Pointer[client.Left] // carried state with which the last connection began
+	// carried state with which the last connection began
+	restored atomic.Pointer[client.AbandonedState]
 	*stage.Stage
 	tenant              tenant.Tenant // current configuration
 	dispatcher, session stage.Box
-	noting              sync.Mutex     // guards retired, led and attached
-	retired             []otp.Ref      // connections that were told to end when unused
-	regained            []*client.Left // carried states that running connections got back
-	led                 []led          // messages to connections about an unreachable server
+	noting              sync.Mutex               // guards retired, led and attached
+	retired             []otp.Ref                // connections that were told to end when unused
+	regained            []*client.AbandonedState // carried states that running connections got back
+	led                 []led                    // messages to connections about an unreachable server
 	storage             stage.Box
 	// applied before the start; nil for the default servers
 	configure func(*tenant.Tenant)
@@ -114,7 +115,7 @@ func (x *place) Receive(p *otp.Process, msg any) error {
 			x.r.noting.Unlock()
 			m.Reply(struct{}{})
 		}
-	case *client.Left:
+	case *client.AbandonedState:
 		x.r.regained = append(x.r.regained, m)
 	case client.Stop:
 		return otp.ShutdownWith(m.Why)
@@ -204,13 +205,13 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 				Stored:      func() iter.Seq2[string, jsontext.Value] { return maps.All(r.stored) },
 				Quarantined: func() iter.Seq2[string, jsontext.Value] { return maps.All(r.quarantined) },
 				Principals:  func() []string { return []string{"ci", "cd"} },
-				Kept:        r.kept.Of("acme"),
+				Account:     r.kept.Account("acme"),
 			})
 		}
 		return []otp.Child{
 			r.dispatcher.Child("dispatcher"), r.session.Child("session"), r.storage.Child("storage"),
 			{ID: "registry", Start: otp.Worker(func() otp.Behaviour { return capability.New() })},
-			{ID: "catalog", Mailbox: 4096, Start: s.Heirs.Worker(make)},
+			{ID: "catalog", Mailbox: 4096, Start: s.CrashRestored.Worker(make)},
 			{ID: "client_sup", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne,
 				Children: []otp.Child{{
 					Restart: otp.Transient, Start: otp.SupervisorWith(func(args any) otp.Spec {
@@ -227,7 +228,7 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 }
 
 func (r *rig) connection(s tenant.Server, k tenant.Key, _ protocol.ClientCapabilities,
-	_ protocol.Implementation, left *client.Left, cat otp.Ref) otp.Child {
+	_ protocol.Implementation, left *client.AbandonedState, cat otp.Ref) otp.Child {
 	r.restored.Store(left)
 	o := func() client.Report { return client.Report{Server: s.Name, Key: k} }
 	return client.Supervised(k, s.Intensity, otp.Child{Start: otp.Worker(func() otp.Behaviour {

@@ -110,24 +110,24 @@ func encode(s *server, key tenant.Key, l *listing) (jsontext.Value, error) {
 // errAnother marks a valid listing of a server that no longer exists in that form.
 var errAnother = errors.New("of a server that is not configured, or otherwise")
 
-// recall restores the lists that an earlier host stored. An unreadable listing, or one of a server
-// that is not configured in that form, is deleted.
-func (c *Catalog) recall() {
+// restoreLists restores the lists that an earlier host stored. An unreadable listing, or one of a
+// server that is not configured in that form, is deleted.
+func (c *Catalog) restoreLists() {
 	if c.o.Stored == nil {
 		return
 	}
 	for name, value := range c.o.Stored() {
 		c.read("list", store.Change{Bucket: store.Lists(c.tenant.Name), Key: name, Value: value}, func() {
-			c.recallOne(name, value)
+			c.restoreList(name, value)
 		})
 	}
 	for _, s := range c.servers {
-		s.vain = s.vain && s.last == nil // to some callers it has listed something
+		s.timedOut = s.timedOut && s.last == nil // to some callers it has listed something
 	}
 }
 
-// recallOne restores one listing.
-func (c *Catalog) recallOne(name string, value jsontext.Value) {
+// restoreList restores one listing.
+func (c *Catalog) restoreList(name string, value jsontext.Value) {
 	s, key, l, err := c.decode(value)
 	if err == nil && (savedAs(s.config.Name, key) != name || len(s.lists) >= MaxListings) {
 		err = errors.New("not where it belongs")
@@ -143,10 +143,10 @@ func (c *Catalog) recallOne(name string, value jsontext.Value) {
 		return
 	}
 	if s.lists[key] = l; !l.known {
-		s.vain = true
+		s.timedOut = true
 	} else {
 		s.last = l
-		c.noteOdd(s, l.facts, &l.lists)
+		c.logOddities(s, l.facts, &l.lists)
 		c.declare(s.config.Name, l.facts)
 		c.show(s)
 	}
@@ -160,7 +160,9 @@ func (c *Catalog) read(kind string, of store.Change, read func()) {
 	}
 	name, tenant := of.Key, c.tenant.Name
 	c.o.Records.Read(c.p, storage.Reading{
-		Change: of, Kind: kind, Name: name, Of: func() string { return tenant }, To: c.o.Storage(),
+		Change: of, Kind: kind, Name: name, Tenant: func() string {
+			return tenant
+		}, Storage: c.o.Storage(),
 	}, read)
 }
 

@@ -19,30 +19,30 @@ const MaxConnections = 1 << 14
 
 // server is what the catalogue knows about one server.
 type server struct {
-	config   tenant.Server
-	revision uint32 // of config; 0 is the first
-	gone     bool   // no longer configured; it ends when no session uses it
-	removing bool   // its supervisor is being stopped
-	sup      otp.Ref
-	starting bool // the supervisor is being started
-	state    client.State
-	unneeded string // short reason why a healthy connection was closed last
-	since    time.Time
-	ran      bool // some connection was ready
-	channel  bool // it speaks HTTP+SSE
-	vain     bool // a caller has timed out waiting for it, and no connection was ready since
-	recovery recovery.Table
-	noted    bool // the store has a quarantine record of it
-	conns    map[tenant.Key]*conn
-	lists    map[tenant.Key]*listing
-	last     *listing                     // the one that was learnt last
-	odd      [client.Kinds][]merge.Oddity // oddities of its items in the aggregate's list
-	opening  map[tenant.Key][]pending
+	config           tenant.Server
+	revision         uint32 // of config; 0 is the first
+	gone             bool   // no longer configured; it ends when no session uses it
+	removing         bool   // its supervisor is being stopped
+	sup              otp.Ref
+	starting         bool // the supervisor is being started
+	state            client.State
+	unneeded         string // short reason why a healthy connection was closed last
+	since            time.Time
+	ran              bool // some connection was ready
+	channel          bool // it speaks HTTP+SSE
+	timedOut         bool // a caller has timed out waiting for it, and no connection was ready since
+	recovery         recovery.Table
+	quarantineStored bool // the store has a quarantine record of it
+	conns            map[tenant.Key]*conn
+	lists            map[tenant.Key]*listing
+	last             *listing                        // the one that was learnt last
+	oddities         [client.Kinds][]merge.ItemIssue // oddities of its items in the aggregate's list
+	opening          map[tenant.Key][]pending
 	// retiring are the connections that have ended for good and whose rows are being removed.
 	retiring map[tenant.Key]bool
-	left     map[tenant.Key]*client.Left // carried states of ended connections
-	// instead maps the keys of callers to the connections that they use instead of their own.
-	instead map[tenant.Key]tenant.Key
+	carried  map[tenant.Key]*client.AbandonedState // carried states of ended connections
+	// substitutes maps the keys of callers to the connections that they use instead of their own.
+	substitutes map[tenant.Key]tenant.Key
 
 	// The fields below are derived from those above, by each new incarnation.
 	in    map[client.State]int  // number of connections by their last reported state
@@ -57,25 +57,25 @@ func newServer(config tenant.Server, now time.Time) *server {
 		config: config, state: client.Idle, since: now,
 		recovery: recovery.New(), conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{},
 		opening: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{},
-		left:    map[tenant.Key]*client.Left{},
-		instead: map[tenant.Key]tenant.Key{},
-		in:      map[client.State]int{}, lacks: map[tenant.Key]string{}, held: map[string]int{},
+		carried:     map[tenant.Key]*client.AbandonedState{},
+		substitutes: map[tenant.Key]tenant.Key{},
+		in:          map[client.State]int{}, lacks: map[tenant.Key]string{}, held: map[string]int{},
 	}
 }
 
 // conn is one connection.
 type conn struct {
-	sup       otp.Ref // its own supervisor
-	ref       otp.Ref
-	declare   protocol.ClientCapabilities // capabilities of its clients
-	info      protocol.Implementation     // implementation of its clients
-	modern    bool                        // their revision has no handshake
-	dismissed bool                        // it was told to end when it is no longer used
-	removed   bool                        // it was told that its server is no longer configured
-	report    client.Report
-	said      int       // bytes of its lists and facts
-	since     time.Time // when it became ready
-	own       bool      // it belongs to one session, which sees its lists: see ownLists
+	sup         otp.Ref // its own supervisor
+	ref         otp.Ref
+	declare     protocol.ClientCapabilities // capabilities of its clients
+	info        protocol.Implementation     // implementation of its clients
+	modern      bool                        // their revision has no handshake
+	dismissed   bool                        // it was told to end when it is no longer used
+	removed     bool                        // it was told that its server is no longer configured
+	report      client.Report
+	reportBytes int       // bytes of its lists and facts
+	since       time.Time // when it became ready
+	listsDiffer bool      // it belongs to one session, which sees its lists: see ownLists
 	// arriving are the sessions that were sent to it, and that it has not confirmed.
 	arriving []*client.AttachRequest
 }
@@ -103,14 +103,14 @@ func (c *Catalog) count(s *server, key tenant.Key, conn *conn) {
 func (c *Catalog) drop(s *server, key tenant.Key) {
 	conn := s.conns[key]
 	delete(s.conns, key)
-	c.makeRoom(s, key)
+	c.dropSubstitutes(s, key)
 	delete(c.places, conn.sup)
 	s.release(key.Principal)
 	s.in[conn.report.State]--
 	delete(s.lacks, key)
 	c.countLists(s)
 	c.unlistOwn(s, key, conn)
-	c.follow(s, recovery.Event{Op: recovery.Gone, Key: key})
+	c.applyRecovery(s, recovery.Event{Op: recovery.Gone, Key: key})
 }
 
 // release counts one connection less for a principal.
@@ -120,11 +120,11 @@ func (s *server) release(principal string) {
 	}
 }
 
-// took stores the last report of a connection. It returns true if the report ends a ready time of
-// at least recovery.Steady.
-func (s *server) took(conn *conn, r *client.Report, now time.Time) (steady bool) {
+// noteReport stores the last report of a connection. It returns true if the report ends a ready
+// time of at least recovery.Steady.
+func (s *server) noteReport(conn *conn, r *client.Report, now time.Time) (steady bool) {
 	before := conn.report.State
-	conn.report, conn.said = *r, r.Facts.Size()+sizeOf(&r.Lists)
+	conn.report, conn.reportBytes = *r, r.Facts.Size()+sizeOf(&r.Lists)
 	s.in[before]--
 	s.in[r.State]++
 	delete(s.lacks, r.Key)
@@ -137,7 +137,7 @@ func (s *server) took(conn *conn, r *client.Report, now time.Time) (steady bool)
 	switch {
 	case r.State == client.Ready && before != client.Ready:
 		s.channel = r.Channel
-		conn.since, s.ran, s.vain = now, true, s.vain && !s.current(r.Key)
+		conn.since, s.ran, s.timedOut = now, true, s.timedOut && !s.current(r.Key)
 	case r.State != client.Ready && before == client.Ready:
 		return now.Sub(conn.since) >= recovery.Steady
 	}

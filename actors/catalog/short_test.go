@@ -57,17 +57,17 @@ func TestShortListsDoNotStandForTheirServer(t *testing.T) {
 			r.reports(search, report{state: client.Ready})
 			time.Sleep(time.Minute)
 			<-answer
-			if v := see(r); v.Stands(merge.Tools) != (state == client.Complete) || !v.Answers {
-				t.Errorf("state %d: stands %v, answers %v", state, v.Stands(merge.Tools), v.Answers)
+			if v := see(r); v.KnowsList(merge.Tools) != (state == client.Complete) || !v.Reachable {
+				t.Errorf("state %d: stands %v, answers %v", state, v.KnowsList(merge.Tools), v.Reachable)
 			}
 			first.stored, _ = r.written()
 		})
 		next := &rig{stored: first.stored}
 		next.run(t, func(r *rig) {
-			if v := see(r); v.Stands(merge.Tools) != (state == client.Complete) || v.Answers ||
-				!v.Stands(merge.Prompts) {
+			if v := see(r); v.KnowsList(merge.Tools) != (state == client.Complete) || v.Reachable ||
+				!v.KnowsList(merge.Prompts) {
 				t.Errorf("state %d, in the next host: stands %v, answers %v", state,
-					v.Stands(merge.Tools), v.Answers)
+					v.KnowsList(merge.Tools), v.Reachable)
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func TestProvisionalListsDeclareThatTheyChange(t *testing.T) {
 	next := &rig{stored: first.stored}
 	next.run(t, func(r *rig) {
 		v := <-r.look(lookAlone(r))
-		if v.Unasked(merge.Tools) || !v.Unasked(merge.Prompts) {
+		if v.ListUnknown(merge.Tools) || !v.ListUnknown(merge.Prompts) {
 			t.Error("a list that is not declared is taken for known, or one that is for unknown")
 		}
 		offer := v.Offer(protocol.V20251125)

@@ -22,18 +22,20 @@ var states = []struct {
 		client.Quarantined,
 		"an operator has quarantined it, or its cause is permanent for all callers and no connection " +
 			"is ready",
-		func(s *server) bool { return s.recovery.PutAway() || s.recovery.Whole() != nil && !s.ready() },
+		func(s *server) bool {
+			return s.recovery.ByOperator() || s.recovery.ServerPause() != nil && !s.ready()
+		},
 	},
 	{
 		client.Backoff,
 		"nothing usable answers at its URL, which is dialled at growing pauses",
-		func(s *server) bool { why, _ := s.recovery.Away(); return why != nil },
+		func(s *server) bool { why, _ := s.recovery.Unreachable(); return why != nil },
 	},
 	{
 		client.Degraded,
 		"a connection is ready, but another was given up, or no further one can be started, or a list " +
 			"could not be read and an older or shorter one is shown",
-		func(s *server) bool { return s.ready() && (s.recovery.Down() != nil || len(s.lacks) > 0) },
+		func(s *server) bool { return s.ready() && (s.recovery.WorstPause() != nil || len(s.lacks) > 0) },
 	},
 	{
 		client.Ready,
@@ -48,12 +50,12 @@ var states = []struct {
 	{client.Backoff, "a connection has failed and is being started again",
 		func(s *server) bool { return s.in[client.Backoff] > 0 }},
 	{client.Quarantined, "a connection was given up too often in a row",
-		func(s *server) bool { p := s.recovery.Down(); return p != nil && p.Quarantined() }},
+		func(s *server) bool { p := s.recovery.WorstPause(); return p != nil && p.Quarantined() }},
 	{
 		client.CrashLoop,
 		"a connection was given up; after its pause it is started again by the next call, or at once " +
 			"for sessions that used it before",
-		func(s *server) bool { return s.recovery.Down() != nil },
+		func(s *server) bool { return s.recovery.WorstPause() != nil },
 	},
 	{
 		client.Stopped,
@@ -67,8 +69,8 @@ var states = []struct {
 
 func (s *server) ready() bool { return s.in[client.Ready] > 0 }
 
-// judged computes the state of a server.
-func (s *server) judged() client.State {
+// computeState computes the state of a server.
+func (s *server) computeState() client.State {
 	for _, row := range states {
 		if row.holds(s) {
 			return row.state
@@ -85,7 +87,7 @@ func (c *Catalog) show(s *server) {
 	}
 	now := c.p.Now()
 	before := s.state
-	if s.state = s.judged(); s.state != before {
+	if s.state = s.computeState(); s.state != before {
 		s.since = now
 	}
 	r := s.record(now)
@@ -105,14 +107,14 @@ func (s *server) record(now time.Time) Record {
 	r := Record{
 		Server: s.config.Name, Link: s.config.Link(),
 		Share: s.config.Share.Applied(s.config.Link()),
-		State: s.state, Since: s.since, Open: len(s.conns), Odd: merge.Summary(s.odd),
+		State: s.state, Since: s.since, Open: len(s.conns), Odd: merge.DescribeIssues(s.oddities),
 	}
 	if l := s.last; l != nil {
 		r.Version, r.Tools = l.facts.Version.String(), len(l.lists[merge.Tools])
 		r.Stale = l.stale || l.stored
 	}
-	p := s.recovery.Down()
-	away, dials := s.recovery.Away()
+	p := s.recovery.WorstPause()
+	away, dials := s.recovery.Unreachable()
 	switch {
 	case s.state == client.Degraded && p == nil:
 		lacks := slices.Min(slices.Collect(maps.Values(s.lacks)))

@@ -73,8 +73,8 @@ func TestStateIsThatOfTheTable(t *testing.T) {
 			c := &conn{}
 			s.conns[key] = c
 			s.in[""]++
-			s.took(c, &client.Report{Key: key, State: client.Starting}, now)
-			s.took(c, &client.Report{Key: key, State: state, Lacks: lacks}, now)
+			s.noteReport(c, &client.Report{Key: key, State: client.Starting}, now)
+			s.noteReport(c, &client.Report{Key: key, State: state, Lacks: lacks}, now)
 		}
 	}
 	given := func(times int) func(s *server) {
@@ -92,7 +92,7 @@ func TestStateIsThatOfTheTable(t *testing.T) {
 				Ending: why}); !operator {
 				s.recovery.Step(now, rand.N[time.Duration], in)
 			} else {
-				s.recovery.PutAwayFor(why, now)
+				s.recovery.QuarantineByOperator(why, now)
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func TestStateIsThatOfTheTable(t *testing.T) {
 		for _, is := range tt.is {
 			is(s)
 		}
-		s.state = s.judged()
+		s.state = s.computeState()
 		seen[s.state] = true
 		if got := s.record(now); got.State != tt.state || got.Ending.Cause != tt.cause {
 			t.Errorf("%s: %s because %q, want %s because %q", name, got.State, got.Ending.Cause,

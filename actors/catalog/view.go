@@ -25,8 +25,8 @@ func (c *Catalog) view(caller Caller) *View {
 		c.views.forget(func(other group) bool { return other == g })
 	}
 	v = &View{
-		absent: absent, edition: c.edition, Answers: g.answers, alone: caller.Server != "",
-		account: c.o.Kept, References: c.references,
+		absent: absent, edition: c.edition, Reachable: g.answers, transparent: caller.Server != "",
+		account: c.o.Account, References: c.references,
 	}
 	var words [client.Kinds]map[string]string // explanations of incomplete lists
 	told := func(k merge.Kind, name, text string) {
@@ -43,7 +43,7 @@ func (c *Catalog) view(caller Caller) *View {
 		if l.known {
 			lists, short, shared := c.servers[name].seen(caller, l)
 			item.Items = lists
-			if shared && !v.alone {
+			if shared && !v.transparent {
 				item.Prepared = c.views.prepare(l)
 			}
 			for _, k := range merge.Kinds() {
@@ -57,13 +57,13 @@ func (c *Catalog) view(caller Caller) *View {
 					told(k, name, short[k].Words)
 				}
 			}
-			if v.alone {
+			if v.transparent {
 				v.own, v.short = lists, short
 				for k := range lists {
 					v.added[k] = g.own == "" && len(lists[k]) > len(l.lists[k])
 				}
 			}
-			if v.alone && l.facts.Version.Era() == protocol.Modern {
+			if v.transparent && l.facts.Version.Era() == protocol.Modern {
 				v.annotated = lists[merge.Tools]
 			}
 		} else {
@@ -73,11 +73,11 @@ func (c *Catalog) view(caller Caller) *View {
 	}
 	for _, a := range absent {
 		for _, k := range merge.Kinds() {
-			told(k, a.server, a.words())
+			told(k, a.server, a.explanation())
 		}
 	}
 	v.Catalog = merge.New(servers)
-	c.views.keepPrepared(c.o.Kept)
+	c.views.keepPrepared(c.o.Account)
 	for _, k := range merge.Kinds() {
 		v.incomplete[k] = merge.Incomplete(words[k])
 	}

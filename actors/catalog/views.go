@@ -49,7 +49,7 @@ func (vs *views) get(g group) *View {
 func (vs *views) put(g group, v *View) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
-	if len(vs.by) >= MaxListings || !v.account.Spare(v.size()) {
+	if len(vs.by) >= MaxListings || !v.account.FitsUncached(v.size()) {
 		vs.drop(func(group) bool { return true })
 		vs.dropPrepared()
 	}
@@ -64,8 +64,8 @@ func (vs *views) put(g group, v *View) {
 	}
 }
 
-// outlive keeps the views of a crashed incarnation for the sessions that use them.
-func (vs *views) outlive() {
+// retainOld keeps the views of a crashed incarnation for the sessions that use them.
+func (vs *views) retainOld() {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	for g, v := range vs.by {
@@ -119,7 +119,7 @@ func (v *View) size() int { return v.Catalog.Size() }
 
 // keep charges a new view to its tenant until it is forgotten.
 func (v *View) keep() {
-	v.counted, v.handle = v.account.Hold(quota.Views, v.size()), &Handle{}
+	v.counted, v.handle = v.account.Count(quota.ClientLists, v.size()), &Handle{}
 	v.handle.view.Store(v)
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // viewed is the number of bytes charged for views.
-func (r *rig) viewed() int { return int(r.kept.Of("acme").Holding().Kinds[quota.Views]) }
+func (r *rig) viewed() int { return int(r.kept.Account("acme").Holding().Kinds[quota.ClientLists]) }
 
 func (r *rig) mustLook(principal string) view {
 	r.T.Helper()
@@ -86,8 +86,8 @@ func TestViewsWithoutRoom(t *testing.T) {
 		r.reports(files, report{state: client.Ready, items: []jsontext.Value{titled}})
 		r.Rest()
 		r.mustLook("ci")
-		room := int64(r.kept.Of("acme").Kept()) + 10
-		r.kept.Of("other").Add(quota.Requests, int(3*room)) // its share, and all of the free part
+		room := int64(r.kept.Account("acme").Total()) + 10
+		r.kept.Account("other").Add(quota.Requests, int(3*room)) // its share, and all of the free part
 		r.kept.Bound(quota.Bounds{Tenants: 2, Total: 4 * room})
 		if other := r.mustLook("cd"); r.viewed() != other.Size() {
 			t.Errorf("%d bytes count with another view in place of the first, want %d", r.viewed(),
@@ -106,12 +106,12 @@ func TestViewsMakeRoomForCalls(t *testing.T) {
 		if handle.View() == nil {
 			t.Error("the view is not kept")
 		}
-		a, viewed := r.kept.Of("acme"), r.viewed()
-		room := a.Kept() + 10
-		r.kept.Of("other").Add(quota.Requests, int(3*room))
+		a, viewed := r.kept.Account("acme"), r.viewed()
+		room := a.Total() + 10
+		r.kept.Account("other").Add(quota.Requests, int(3*room))
 		r.kept.Bound(quota.Bounds{Tenants: 2, Total: 4 * room})
 		if _, full := a.Reserve(quota.Requests, viewed); full != nil {
-			t.Errorf("a call is refused: %s", full.Told().Message)
+			t.Errorf("a call is refused: %s", full.ClientError().Message)
 		}
 		if handle.View() != nil || r.viewed() != 0 {
 			t.Errorf("%d bytes of views are kept", r.viewed())
@@ -124,7 +124,7 @@ func TestViewsMakeRoomForCalls(t *testing.T) {
 func TestFactsAreCounted(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
-		listed := func() int64 { r.Rest(); return r.kept.Of("acme").Holding().Kinds[quota.Lists] }
+		listed := func() int64 { r.Rest(); return r.kept.Account("acme").Holding().Kinds[quota.Lists] }
 		before := listed()
 		caps := `{"tools":{"listChanged":true},"experimental":{"x":{"y":"` +
 			strings.Repeat("x", 10000) + `"}}}`

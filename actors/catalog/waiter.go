@@ -19,7 +19,7 @@ type waiter struct {
 
 // look answers with the caller's view. It starts servers whose lists are not known.
 func (c *Catalog) look(call *Look) {
-	call.Req.Caller = call.Req.Caller.known()
+	call.Req.Caller = call.Req.Caller.withFingerprint()
 	caller := call.Req.Caller
 	if c.unserved(caller) {
 		call.Fail(c.unknown(caller.Server))
@@ -28,7 +28,7 @@ func (c *Catalog) look(call *Look) {
 	for _, name := range c.scope(caller) {
 		c.discover(name, call.Req)
 		s := c.servers[name]
-		c.hears(s, s.listed(caller), caller)
+		c.registerSubstitute(s, s.listed(caller), caller)
 		c.introduce(s, call.Req)
 	}
 	w := &waiter{call: call, deadline: c.p.Now().Add(call.Req.Wait)}
@@ -57,11 +57,11 @@ func (c *Catalog) discover(name string, r LookRequest) {
 	s, caller := c.servers[name], r.Caller
 	key := s.listed(caller)
 	l := c.listing(s, key)
-	anew := r.Anew || r.Remote && s.config.Link() != tenant.Stdio
+	anew := r.Refresh || r.RefreshRemote && s.config.Link() != tenant.Stdio
 	if at := s.at(key); !l.due(s.config) && !anew || s.conns[at] != nil || len(s.opening[at]) > 0 {
 		return
 	}
-	l.declare = declared(s.config, caller.Told())
+	l.declare = visibleCapabilities(s.config, caller.Visible())
 	caller.Session = "" // a look is no reason to keep the server for this session
 	c.connect(s, s.at(key), pending{nil, caller})
 }
@@ -94,13 +94,13 @@ func (c *Catalog) awaits(r LookRequest, name string, now time.Time) bool {
 	s := c.servers[name]
 	key := s.listed(r.Caller)
 	l := c.listing(s, key)
-	return s.owes(key, r, r.For == name) &&
-		(r.Caller.Server != "" || !s.vain && now.Sub(l.since) < c.tenant.Limits.ListWait)
+	return s.isListing(key, r, r.For == name) &&
+		(r.Caller.Server != "" || !s.timedOut && now.Sub(l.since) < c.tenant.Limits.ListWait)
 }
 
 // owes reports whether a server is still to deliver what the request needs. With again, a server
 // that has failed and is being restarted counts too.
-func (s *server) owes(key tenant.Key, r LookRequest, again bool) bool {
+func (s *server) isListing(key tenant.Key, r LookRequest, again bool) bool {
 	l := s.lists[key]
 	if !l.known {
 		return s.startingUp(s.at(key), again)
@@ -117,7 +117,7 @@ func (s *server) startingUp(key tenant.Key, again bool) bool {
 		return true
 	}
 	conn := s.conns[key]
-	if conn == nil || s.recovery.Whole() != nil {
+	if conn == nil || s.recovery.ServerPause() != nil {
 		return false
 	}
 	state := conn.report.State
@@ -146,10 +146,10 @@ func (c *Catalog) answer(w *waiter) {
 		w.call.Fail(c.unknown(caller.Server))
 		return
 	}
-	c.gaveUpOn(w)
+	c.noteTimedOut(w)
 	v := c.view(caller)
 	if s := c.servers[caller.Server]; s != nil && len(v.Missing) > 0 {
-		key, cause := s.listed(caller), s.why(caller)
+		key, cause := s.listed(caller), s.failureCause(caller)
 		if cause == nil && s.startingUp(s.at(key), false) {
 			cause = client.StillStarting()
 		}
@@ -159,10 +159,10 @@ func (c *Catalog) answer(w *waiter) {
 	w.call.Reply(v)
 }
 
-// gaveUpOn notes the servers on which a caller has timed out, so that they delay no other caller's
-// first list. The note is stored for the next host. A server that is ready for some callers does
-// not count as timed out for others.
-func (c *Catalog) gaveUpOn(w *waiter) {
+// noteTimedOut notes the servers on which a caller has timed out, so that they delay no other
+// caller's first list. The note is stored for the next host. A server that is ready for some
+// callers does not count as timed out for others.
+func (c *Catalog) noteTimedOut(w *waiter) {
 	for _, name := range c.scope(w.call.Req.Caller) {
 		s := c.servers[name]
 		key := s.listed(w.call.Req.Caller)
@@ -170,7 +170,7 @@ func (c *Catalog) gaveUpOn(w *waiter) {
 		if l.known || c.p.Now().Sub(l.since) < c.tenant.Limits.ListWait {
 			continue
 		}
-		s.vain = s.vain || s.startingUp(s.at(key), false) && !s.ready()
+		s.timedOut = s.timedOut || s.startingUp(s.at(key), false) && !s.ready()
 		if !l.saved {
 			c.save(s, key, l)
 		}

@@ -10,7 +10,7 @@ import (
 // begin starts from nothing: there is no server yet, and all that is known is in the carried state.
 func (c *Connection) begin(wait time.Duration) {
 	c.reset()
-	c.absence.is, c.absence.asking = false, false // the connection dials by itself
+	c.absence.away, c.absence.asking = false, false // the connection dials by itself
 	c.started = c.p.Now()
 	c.start = c.p.After(c.o.StartTimeout, startExpired{})
 	c.enter(Starting, nil)
@@ -48,7 +48,7 @@ type ended struct {
 func (c *Connection) dial() {
 	ctx, quit := context.WithCancel(c.p.Context())
 	c.quit = quit
-	attempt, way, lately := c.attempt, c.way, reading{asked: c.unanswered}
+	attempt, way, lately := c.attempt, c.shortcut, readLimiter{asked: c.unanswered}
 	c.p.Go("transport", func(context.Context) error {
 		defer quit()
 		return ended{c.read(ctx, attempt, way, &lately), attempt}
@@ -58,7 +58,7 @@ func (c *Connection) dial() {
 // read dials and reads until the transport ends. It hands the transport over for closing in any
 // case.
 func (c *Connection) read(
-	ctx context.Context, attempt uint64, way *shortcut, lately *reading,
+	ctx context.Context, attempt uint64, way *shortcut, lately *readLimiter,
 ) error {
 	up, err := c.o.Dial(ctx, c.p.Self())
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *Connection) read(
 			continue
 		}
 		number := way.next() // before the pause: no answer overtakes a message that waits
-		if err := c.rest(ctx, lately, in); err != nil {
+		if err := c.throttle(ctx, lately, in); err != nil {
 			return err
 		}
 		if err := c.bring(ctx, inbound{in: in, attempt: attempt, number: number}); err != nil {

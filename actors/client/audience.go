@@ -16,16 +16,16 @@ import (
 
 // served records whose calls a server was given since it was started. A message that names no call
 // may be about any of them.
-type served struct {
+type servedPrincipals struct {
 	any       bool
 	several   bool   // more than one principal
 	principal string // the first principal
 }
 
-func (s *served) add(principal string) {
+func (s *servedPrincipals) add(principal string) {
 	switch {
 	case !s.any:
-		*s = served{any: true, principal: principal}
+		*s = servedPrincipals{any: true, principal: principal}
 	case s.principal != principal:
 		s.several = true
 	}
@@ -45,7 +45,7 @@ func (r Readers) May(principal string) bool {
 	return r.Everybody || r.One && r.Principal == principal
 }
 
-func (s served) readers(everybody bool) Readers {
+func (s servedPrincipals) readers(everybody bool) Readers {
 	switch {
 	case everybody || !s.any:
 		return Readers{Everybody: true}
@@ -67,19 +67,19 @@ type audience struct {
 }
 
 // everybody is all sessions that share the connection.
-var everybody = audience{sharing: true}
+var allSessions = audience{sharing: true}
 
 // audienceOf decides by the calls in flight, or by earlier calls when there are none. Calls that
 // were withdrawn lately count as in flight: the server may still work on them.
-func audienceOf(calls []*request.Exchange, withdrawn, before served) audience {
-	sessions, principals := served{}, withdrawn
+func audienceOf(calls []*request.Exchange, withdrawn, before servedPrincipals) audience {
+	sessions, principals := servedPrincipals{}, withdrawn
 	for _, x := range calls {
 		sessions.add(x.Session)
 		principals.add(x.Principal)
 	}
 	switch {
 	case len(calls) == 0 && !before.any: // the server speaks of itself
-		return everybody
+		return allSessions
 	case len(calls) == 0:
 		principals = before
 	case principals.several:
@@ -105,16 +105,16 @@ const WithdrawnFor = 30 * time.Second
 // withdrawals records whose calls were withdrawn from a server. The server may write about these
 // calls until the time until.
 type withdrawals struct {
-	served
+	servedPrincipals
 	until time.Time
 }
 
 // at returns whose withdrawn calls the server may still write about.
-func (w withdrawals) at(now time.Time) served {
+func (w withdrawals) at(now time.Time) servedPrincipals {
 	if now.After(w.until) {
-		return served{}
+		return servedPrincipals{}
 	}
-	return w.served
+	return w.servedPrincipals
 }
 
 // withdrew records that a server is told to give up a call.
@@ -127,7 +127,7 @@ func (c *Connection) withdrew(x *request.Exchange) {
 func (c *Connection) audience(related jsonrpc.ID) audience {
 	a := c.owner(related)
 	if a == (audience{}) && c.o.ShareLogs {
-		return everybody
+		return allSessions
 	}
 	return a
 }

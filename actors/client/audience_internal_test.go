@@ -20,7 +20,7 @@ func TestAudience(t *testing.T) {
 	m1, m2 := modern("peer", "alice"), modern("peer", "alice")
 	nobody := audience{}
 	alice := audience{sharing: true, principal: "alice"}
-	of := func(principals ...string) (s served) {
+	of := func(principals ...string) (s servedPrincipals) {
 		for _, p := range principals {
 			s.add(p)
 		}
@@ -29,10 +29,10 @@ func TestAudience(t *testing.T) {
 	for _, tt := range []struct {
 		name              string
 		calls             []*request.Exchange
-		withdrawn, before served
+		withdrawn, before servedPrincipals
 		want              audience
 	}{
-		{"it was given nothing", nil, of(), of(), everybody},
+		{"it was given nothing", nil, of(), of(), allSessions},
 		{"the only principal", nil, of(), of("alice", "alice"), alice},
 		{"two have called", nil, of(), of("alice", "bob"), nobody},
 		{"the only call", []*request.Exchange{a1}, of(), of("bob", "alice"), audience{call: a1}},
@@ -68,7 +68,7 @@ func TestReaders(t *testing.T) {
 		{[]string{"alice", "bob"}, false, nil},
 		{[]string{"alice", "bob"}, true, []string{"alice", "bob", ""}},
 	} {
-		var s served
+		var s servedPrincipals
 		for _, p := range tt.given {
 			s.add(p)
 		}

@@ -47,13 +47,13 @@ type Check struct{}
 // graceOver is the message that calls have waited for AwayGrace. unled is the message that nobody
 // has told a connection to dial for AwayAlone.
 type (
-	graceOver struct{}
-	unled     struct{ times uint64 }
+	graceOver    struct{}
+	aloneDialDue struct{ times uint64 }
 )
 
 // absence records how long the server has been away. It lasts until the connection is ready.
 type absence struct {
-	is     bool // away, as far as is known; false while the connection starts over
+	away   bool // away, as far as is known; false while the connection starts over
 	asking bool // it is being probed
 	since  time.Time
 	until  time.Time // when it is dialled again, as far as that is known
@@ -70,14 +70,15 @@ func absent(err error) bool {
 	if status, ok := errors.AsType[*streamable.StatusError](err); ok {
 		return status.Gateway()
 	}
-	return transport.Unreached(err) || transport.Severed(err)
+	return transport.IsUnreachable(err) || transport.IsConnectionLost(err)
 }
 
 // unreached reports whether a request has failed because the server is away. While the server is in
 // use, only a refused connection shows that: a cut connection or a missing answer may concern this
 // one request alone.
 func (c *Connection) unreached(err error) bool {
-	return err != nil && c.remote() && (transport.Unreached(err) || c.state != Ready && absent(err))
+	return err != nil && c.remote() &&
+		(transport.IsUnreachable(err) || c.state != Ready && absent(err))
 }
 
 // away enters backoff, unless the connection is in backoff already. Gone says that the transport
@@ -87,7 +88,7 @@ func (c *Connection) away(err error, gone bool) error {
 		return otp.ShutdownWith(c.blame(err))
 	}
 	a := &c.absence
-	if a.is && !a.asking && !gone {
+	if a.away && !a.asking && !gone {
 		return nil
 	}
 	now := c.p.Now()
@@ -96,16 +97,16 @@ func (c *Connection) away(err error, gone bool) error {
 		c.p.After(AwayGrace, graceOver{})
 	}
 	a.times++
-	c.p.After(AwayAlone, unled{a.times})
+	c.p.After(AwayAlone, aloneDialDue{a.times})
 	cause := c.blame(err)
 	if gone || c.state == Starting {
 		c.leave()
 		c.abandon(cause)
 		c.reset()
 	} else {
-		c.ends(cause)
+		c.recordEnd(cause)
 	}
-	a.is, a.asking = true, false
+	a.away, a.asking = true, false
 	c.enter(Backoff, cause)
 	c.maybeRefuse()
 	return nil
@@ -116,10 +117,10 @@ func (c *Connection) away(err error, gone bool) error {
 func (c *Connection) redialNow() error {
 	a := &c.absence
 	switch {
-	case !a.is || a.asking:
+	case !a.away || a.asking:
 		return nil
 	case c.up == nil || c.facts.Version == 0 || c.info().Stateless && c.calls.len() == 0:
-		a.is = false
+		a.away = false
 		if c.up != nil {
 			c.leave()
 			c.abandon(EndingOf(c.cause))
@@ -128,22 +129,23 @@ func (c *Connection) redialNow() error {
 		return nil
 	}
 	a.asking = true
-	return c.request(c.sign(), nil, c.o.RequestTimeout(), func(_ jsontext.Value, err error) error {
-		switch {
-		case !a.asking: // it was found away again
+	return c.request(c.probeMethod(), nil, c.o.RequestTimeout(),
+		func(_ jsontext.Value, err error) error {
+			switch {
+			case !a.asking: // it was found away again
+				return nil
+			case protocol.ConditionOf(err) == protocol.ConditionTimeout:
+				return c.away(err, false)
+			}
+			c.openToCalls()
+			c.gap = true // nobody heard what the server has announced meanwhile
+			c.treatAllAsChanged()
 			return nil
-		case protocol.ConditionOf(err) == protocol.ConditionTimeout:
-			return c.away(err, false)
-		}
-		c.inUse()
-		c.gap = true // nobody heard what the server has announced meanwhile
-		c.missedAny()
-		return nil
-	})
+		})
 }
 
-// sign returns a request that every server of the agreed era answers.
-func (c *Connection) sign() string { return era.Question(c.facts.Version.Era()) }
+// probeMethod returns a request that every server of the agreed era answers.
+func (c *Connection) probeMethod() string { return era.ProbeMethod(c.facts.Version.Era()) }
 
 // check probes the server. If the server is away, the failed request shows it.
 func (c *Connection) check() error {
@@ -151,7 +153,7 @@ func (c *Connection) check() error {
 		return nil
 	}
 	return c.request(
-		c.sign(),
+		c.probeMethod(),
 		nil,
 		c.o.RequestTimeout(),
 		func(jsontext.Value, error) error { return nil },
@@ -176,7 +178,7 @@ func (c *Connection) maybeRefuse() {
 		return
 	}
 	c.refuseAll()
-	c.interested(interest.Event{Op: interest.GiveUp})
+	c.stepInterest(interest.Event{Op: interest.GiveUp})
 }
 
 // refuseAll refuses all queued calls.
@@ -197,8 +199,9 @@ func (c *Connection) refuseAway(x *request.Exchange) {
 	complete(x, nil, err)
 }
 
-// leads handles what the catalogue says of a server that is away, and the timers of the absence.
-func (c *Connection) leads(msg any) (err error, handled bool) {
+// handleAbsence handles what the catalogue says of a server that is away, and the timers of the
+// absence.
+func (c *Connection) handleAbsence(msg any) (err error, handled bool) {
 	switch m := msg.(type) {
 	case Redial:
 		return c.redialNow(), true
@@ -208,7 +211,7 @@ func (c *Connection) leads(msg any) (err error, handled bool) {
 		return c.check(), true
 	case graceOver:
 		c.maybeRefuse()
-	case unled:
+	case aloneDialDue:
 		if m.times == c.absence.times {
 			return c.redialNow(), true
 		}
@@ -218,12 +221,12 @@ func (c *Connection) leads(msg any) (err error, handled bool) {
 	return nil, true
 }
 
-// Class returns otp.Owed (reserved), so a full mailbox does not refuse the message: there is one
-// for each Report.
-func (Redial) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved), so a full mailbox does not refuse the message: there is
+// one for each Report.
+func (Redial) Class() otp.Class { return otp.Reserved }
 
-// Class returns otp.Owed, as for Redial.
-func (Pause) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved, as for Redial.
+func (Pause) Class() otp.Class { return otp.Reserved }
 
-// Class returns otp.Owed, as for Redial.
-func (Check) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved, as for Redial.
+func (Check) Class() otp.Class { return otp.Reserved }

@@ -22,20 +22,20 @@ const askersRetry = 5 * time.Second
 // written beside that call. A call that is known to ask its user waits on: its question would be
 // refused.
 func (c *Connection) writeBeside() {
-	for i := 0; i < len(c.queue) && c.state == Ready && !c.closing && !c.turns.stuffed &&
-		!c.interest.Holds() && !c.asksFirst(); {
+	for i := 0; i < len(c.queue) && c.state == Ready && !c.closing && !c.turns.inputFull &&
+		!c.interest.Holds() && !c.mayAskBeforeCalls(); {
 		x := c.queue[i]
-		if c.free(x) || c.mayGrow(x) {
+		if c.mayWrite(x) || c.mayGrow(x) {
 			return
 		}
-		to, since := c.passableAt()
+		to, since := c.passableInstance()
 		switch wait := Patience - c.p.Now().Sub(since); {
 		case since.IsZero():
 			return
 		case wait > 0:
 			c.lookAgain(wait)
 			return
-		case c.dialogs.Asks(asker(x)) && !x.Resent(), !to.IsZero() && x.Stays:
+		case c.dialogs.Asks(asker(x)) && !x.Resent(), !to.IsZero() && x.NeedsConnection:
 			i++
 		case to.IsZero():
 			c.queue = slices.Delete(c.queue, i, i+1)
@@ -43,15 +43,15 @@ func (c *Connection) writeBeside() {
 		case c.hand(x, to):
 			c.queue = slices.Delete(c.queue, i, i+1)
 		default:
-			c.instances.Asks(to, nil) // the instance has ended
+			c.instances.SetDialog(to, nil) // the instance has ended
 		}
 	}
 }
 
-// passableAt returns the instance on which a call can be written beside one whose user is being
-// asked, and since when that user is. The zero Ref is this connection, which comes first. A zero
-// time means that there is no such instance.
-func (c *Connection) passableAt() (to otp.Ref, since time.Time) {
+// passableInstance returns the instance on which a call can be written beside one whose user is
+// being asked, and since when that user is. The zero Ref is this connection, which comes first. A
+// zero time means that there is no such instance.
+func (c *Connection) passableInstance() (to otp.Ref, since time.Time) {
 	if since, ok := c.passable(); ok {
 		return to, since
 	}
@@ -60,7 +60,7 @@ func (c *Connection) passableAt() (to otp.Ref, since time.Time) {
 
 // mayGrow reports whether another instance can be started for a call that waits for its turn.
 func (c *Connection) mayGrow(x *request.Exchange) bool {
-	return c.primary == (otp.Ref{}) && !x.Stays && c.instances.MayGrow(c.view())
+	return c.primary == (otp.Ref{}) && !x.NeedsConnection && c.instances.MayGrow(c.view())
 }
 
 // passable returns since when calls can be written beside those in flight here.
@@ -100,11 +100,11 @@ func (c *Connection) hasBeside() bool {
 
 // noteAsker remembers that the tool, prompt or resource of x asks its user.
 func (c *Connection) noteAsker(x *request.Exchange) {
-	if f := c.flightOf(x.ID); f != nil {
+	if f := c.inflightOf(x.ID); f != nil {
 		f.beside = false // others may be written beside it from now on
 	}
-	if c.exclusive() {
-		c.dialogs.Note(asker(x))
+	if c.oneClientAtATime() {
+		c.dialogs.NoteAsker(asker(x))
 	}
 }
 
@@ -125,16 +125,16 @@ func asker(x *request.Exchange) string {
 // waitsBeside returns the call of a question whose answer has to wait: with the answer, the server
 // would go on with the call, and could ask again while others are written beside it. It returns nil
 // if the answer need not wait.
-func (c *Connection) waitsBeside(o *open) *flight {
-	f := c.flightOf(o.Call)
+func (c *Connection) waitsBeside(o *openQuestion) *inflightRequest {
+	f := c.inflightOf(o.Call)
 	if f == nil || o.Round > 0 || f.beside || !c.hasBeside() {
 		return nil
 	}
 	return f
 }
 
-// answerLate passes on the answers that waited until the calls beside their own had ended.
-func (c *Connection) answerLate() {
+// sendHeldAnswers passes on the answers that waited until the calls beside their own had ended.
+func (c *Connection) sendHeldAnswers() {
 	for _, o := range c.questions.All() {
 		if a := o.To.late; a != nil && c.waitsBeside(o) == nil {
 			c.answer(a)

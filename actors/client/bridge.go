@@ -14,29 +14,30 @@ import (
 	"mcpd/transport"
 )
 
-// said returns the params of a call in the server's own revision, with an id of ours. They are the
-// params of the call itself if nothing in them changes. Large arguments are copied once.
-func (c *Connection) said(x *request.Exchange, id jsonrpc.ID) (jsontext.Value, error) {
-	short, arguments := shortened(x)
+// translateParams returns the params of a call in the server's own revision, with an id of ours.
+// They are the params of the call itself if nothing in them changes. Large arguments are copied
+// once.
+func (c *Connection) translateParams(x *request.Exchange, id jsonrpc.ID) (jsontext.Value, error) {
+	short, arguments := elideArguments(x)
 	params, err := rewrite.Request(x.Method, x.Version, c.facts.Version, short)
 	if _, none := errors.AsType[*rewrite.Inexpressible](err); none {
 		return nil, protocol.MethodNotFound(x.Method)
 	}
-	params = c.addressed(x, id, params)
+	params = c.addServerMeta(x, id, params)
 	if arguments != nil && &params[0] == &short[0] && len(params) == len(short) {
 		return x.Params, nil
 	}
-	return lengthened(params, arguments), nil
+	return restoreArguments(params, arguments), nil
 }
 
-// shortened returns the params of a call without its arguments, if these are large: nothing on the
-// way to a server looks at them, and each change of the rest would copy them.
-func shortened(x *request.Exchange) (short, arguments jsontext.Value) {
+// elideArguments returns the params of a call without its arguments, if these are large: nothing on
+// the way to a server looks at them, and each change of the rest would copy them.
+func elideArguments(x *request.Exchange) (short, arguments jsontext.Value) {
 	return splice.Elide(x.Params, "arguments", transport.Large)
 }
 
-// lengthened puts the arguments back.
-func lengthened(short, arguments jsontext.Value) jsontext.Value {
+// restoreArguments puts the arguments back.
+func restoreArguments(short, arguments jsontext.Value) jsontext.Value {
 	if arguments == nil {
 		return short
 	}
@@ -44,9 +45,9 @@ func lengthened(short, arguments jsontext.Value) jsontext.Value {
 	return params
 }
 
-// addressed adds to the params of a call what this server needs: our progress token, and the
+// addServerMeta adds to the params of a call what this server needs: our progress token, and the
 // metadata of a stateless request.
-func (c *Connection) addressed(
+func (c *Connection) addServerMeta(
 	x *request.Exchange,
 	id jsonrpc.ID,
 	params jsontext.Value,
@@ -57,15 +58,16 @@ func (c *Connection) addressed(
 	if c.facts.Version.Has(protocol.PerRequestMeta) {
 		params = protocol.Meta{
 			Version: c.facts.Version.String(), Capabilities: c.declaredBy(x),
-			Info: c.onBehalf(x, params), LogLevel: c.logLevel(x),
+			Info: c.clientInfo(x, params), LogLevel: c.logLevel(x),
 		}.Set(params)
 	}
 	return params
 }
 
-// onBehalf returns the client that a stateless request is to name: the client of the call if the
+// clientInfo returns the client that a stateless request is to name: the client of the call if the
 // exchange has one, none if the params name one already, and otherwise the host.
-func (c *Connection) onBehalf(x *request.Exchange, params jsontext.Value) protocol.Implementation {
+func (c *Connection) clientInfo(x *request.Exchange,
+	params jsontext.Value) protocol.Implementation {
 	_, said := splice.Get(params, "_meta", protocol.MetaClientInfo)
 	switch {
 	case x.Client != nil && x.Client.Name != "":
@@ -85,13 +87,13 @@ func (c *Connection) logLevel(x *request.Exchange) string {
 	return c.interest.Levels()[x.Session]
 }
 
-// sound returns what is wrong with a result, whichever client it is for.
-func (c *Connection) sound(x *request.Exchange, m jsonrpc.Message) error {
+// checkResult returns what is wrong with a result, whichever client it is for.
+func (c *Connection) checkResult(x *request.Exchange, m jsonrpc.Message) error {
 	if m.Result.Kind() == '{' &&
 		(!c.facts.Version.Has(protocol.ResultType) || mrtr.TypeOf(m.Outline()) == mrtr.Complete) {
 		return nil
 	}
-	if m.Result.Kind() == '{' && !protocol.Known(x.Method) {
+	if m.Result.Kind() == '{' && !protocol.IsKnownMethod(x.Method) {
 		// The extension defines the types of its results.
 		return nil
 	}
@@ -103,7 +105,8 @@ func (c *Connection) sound(x *request.Exchange, m jsonrpc.Message) error {
 }
 
 // heard translates a server's answer to a call for the client of the call.
-func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Value, error) {
+func (c *Connection) translateAnswer(x *request.Exchange,
+	m jsonrpc.Message) (jsontext.Value, error) {
 	if e := m.Error; e != nil && x.Visit != nil && e.Code == protocol.CodeURLElicitationRequired &&
 		c.facts.Version.Has(protocol.URLElicitationCode) {
 		if pages, err := mrtr.FromURLError(e.Data); err == nil {
@@ -115,14 +118,14 @@ func (c *Connection) heard(x *request.Exchange, m jsonrpc.Message) (jsontext.Val
 		return nil, rewrite.Error(
 			c.facts.Version,
 			x.Version,
-			c.can(x.Session),
+			c.clientCapabilities(x.Session),
 			x.Method,
 			x.Params,
 			m.Error,
 		)
 	}
-	if err := c.sound(x, m); err != nil {
+	if err := c.checkResult(x, m); err != nil {
 		return nil, protocol.UpstreamInvalid(c.o.Server, err)
 	}
-	return c.hearing().result(x, c.usablePage(x.Method, m.Result))
+	return c.resultTranslator().result(x, c.usablePage(x.Method, m.Result))
 }

@@ -18,23 +18,23 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// flight is an in-flight request: one call that was handed to the transport.
-type flight struct {
+// inflightRequest is an in-flight request: one call that was handed to the transport.
+type inflightRequest struct {
 	x    *request.Exchange
 	id   jsonrpc.ID      // ours
 	at   time.Time       // when it was handed over
 	done func(err error) // called once the server has answered; nil for most
 	// reports paces what the client is told of the call's progress; nil while the server has reported
 	// none.
-	reports *reports
-	last    *lastQuestion // the last question asked during the call; nil for most
-	long    bool          // its answer must pass through the connection: see shortcut
+	progress *progressLimiter
+	last     *lastQuestion // the last question asked during the call; nil for most
+	viaActor bool          // its answer must pass through the connection: see shortcut
 	// beside says that it was written out of turn, beside a call whose user is being asked.
 	beside bool
 }
 
-// flightOf returns the in-flight request of an exchange; nil for none.
-func (c *Connection) flightOf(exchange uint64) *flight { return c.calls.of(exchange) }
+// inflightOf returns the in-flight request of an exchange; nil for none.
+func (c *Connection) inflightOf(exchange uint64) *inflightRequest { return c.calls.of(exchange) }
 
 // forward takes a call. It writes the call if the connection is ready and it is the call's turn,
 // and queues it otherwise.
@@ -47,18 +47,18 @@ func (c *Connection) forward(x *request.Exchange) {
 		return
 	}
 	c.tellRootsOf(x)
-	if c.state != Ready || c.closing || c.behind(x) || !c.free(x) || c.interest.Holds() ||
-		c.waitsFirst(x) {
+	if c.state != Ready || c.closing || c.mustQueue(x) || !c.mayWrite(x) || c.interest.Holds() ||
+		c.waitsForEarlyAnswers(x) {
 		if c.full() {
 			complete(x, nil, protocol.Overloaded("queue of server "+c.o.Server, time.Second))
 			return
 		}
 		c.queue = append(c.queue, x)
-		c.holdFirst()
+		c.boundEarlyWait()
 		c.tellStart(x)
 		c.o.Waited.Note(len(c.queue))
 		c.wake()
-		c.spread()
+		c.distribute()
 		return
 	}
 	c.write(x)
@@ -77,7 +77,7 @@ func (c *Connection) write(x *request.Exchange) {
 		x.Unwrite()
 		return
 	}
-	if x.Method == "resources/subscribe" && c.unheard {
+	if x.Method == "resources/subscribe" && c.noAnnouncements {
 		complete(x, nil, protocol.CapabilityNotSupported("resources.subscribe"))
 		return
 	}
@@ -90,7 +90,7 @@ func (c *Connection) write(x *request.Exchange) {
 	if err != nil {
 		err = c.lostError(x, x.Executed(), err)
 	} else {
-		params, err = c.said(x, id)
+		params, err = c.translateParams(x, id)
 	}
 	if err != nil {
 		if complete(x, nil, err); done != nil {
@@ -101,18 +101,18 @@ func (c *Connection) write(x *request.Exchange) {
 	c.noteAsked(x)
 	c.written.Add(x)
 	c.served.add(x.Principal)
-	c.calls.put(id, &flight{
-		x: x, at: c.p.Now(), done: done, beside: !c.free(x), long: done != nil || !c.plain(x),
+	c.calls.put(id, &inflightRequest{
+		x: x, at: c.p.Now(), done: done, beside: !c.mayWrite(x), viaActor: done != nil || !c.plain(x),
 	})
 	if interactive(x.Method) {
-		c.early.Given()
+		c.early.CallGiven()
 	}
-	if err := c.once(x, jsonrpc.Request(id, x.Method, params)); err != nil {
+	if err := c.sendOnce(x, jsonrpc.Request(id, x.Method, params)); err != nil {
 		c.unsent(id, err)
 		return
 	}
 	if !x.Resent() {
-		c.o.Known.retries.Sent()
+		c.o.Known.retries.Earn()
 	}
 	c.watch()
 }
@@ -149,14 +149,14 @@ func (c *Connection) response(m jsonrpc.Message) error {
 		}
 		return a.then(m.Result, nil)
 	}
-	f := whose(c.calls, m.ID)
-	if f == nil || !c.calls.lengthen(f) { // it has its answer, perhaps just now
+	f := callOfReply(c.calls, m.ID)
+	if f == nil || !c.calls.routeViaActor(f) { // it has its answer, perhaps just now
 		c.drops.Reply(c.p, c.o.Emit, telemetry.ReplyDropped{
 			Where: c.where(), Reason: "unknown", Count: 1,
 		})
 		return nil
 	}
-	if c.doubts(f, transport.Inbound{Message: m}) || c.mismatched(f, m) {
+	if c.holdsForIdentityCheck(f, transport.Inbound{Message: m}) || c.retryWithNewSchema(f, m) {
 		return nil
 	}
 	c.calls.take(m.ID)
@@ -168,7 +168,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	c.needs(m.Outline())
 	answer := answerOf(f, m, c.p.Now())
 	c.noteMade(f.x, m.Outline())
-	answer.Result, answer.Err = c.heard(f.x, m)
+	answer.Result, answer.Err = c.translateAnswer(f.x, m)
 	f.x.Answered(max(len(answer.Result), m.Error.Size()))
 	switch {
 	case f.done != nil && !c.respond(f.x, answer) && answer.Err == nil:
@@ -181,7 +181,7 @@ func (c *Connection) response(m jsonrpc.Message) error {
 			c.respond(f.x, answer)
 		}
 	}
-	c.takeTurns()
+	c.admitQueued()
 	return nil
 }
 
@@ -189,10 +189,10 @@ func (c *Connection) response(m jsonrpc.Message) error {
 var errLate = errors.New("the answer came too late")
 
 // settled forgets a call that has its answer.
-func (c *carry) settled(x *request.Exchange) { c.written.Remove(x) }
+func (c *carriedState) settled(x *request.Exchange) { c.written.Remove(x) }
 
 // settle ends a call. Before that, the client gets the progress that still waits.
-func (f *flight) settle(err error) {
+func (f *inflightRequest) settle(err error) {
 	f.report()
 	f.last.stop()
 	if f.done != nil {
@@ -203,7 +203,7 @@ func (f *flight) settle(err error) {
 // failed settles a call that the transport could not carry, while the connection lives on.
 func (c *Connection) failed(in transport.Inbound) error {
 	id := in.Related
-	c.closing = c.closing || !in.Written && c.ending(in.Err)
+	c.closing = c.closing || !in.Written && c.endsWithCall(in.Err)
 	if a, ok := c.asked[id]; ok {
 		delete(c.asked, id)
 		a.timer.Stop()
@@ -223,10 +223,10 @@ func (c *Connection) failed(in transport.Inbound) error {
 		return a.then(nil, in.Err)
 	}
 	f := c.calls.get(id)
-	if f == nil || !c.calls.lengthen(f) {
+	if f == nil || !c.calls.routeViaActor(f) {
 		return nil
 	}
-	if c.doubts(f, in) {
+	if c.holdsForIdentityCheck(f, in) {
 		return nil
 	}
 	c.calls.take(id)
@@ -236,7 +236,8 @@ func (c *Connection) failed(in transport.Inbound) error {
 	}
 	f.settle(in.Err)
 	obstructed, unreached := c.obstructed(in), !in.Written && c.unreached(in.Err)
-	if !in.Written && (obstructed || unreached || c.ending(in.Err)) && !f.x.Resent() && !c.full() {
+	if !in.Written && (obstructed || unreached || c.endsWithCall(in.Err)) &&
+		!f.x.Resent() && !c.full() {
 		f.x.Resend()
 		c.queue = append(c.queue, f.x)
 		if obstructed {
@@ -255,12 +256,12 @@ func (c *Connection) failed(in transport.Inbound) error {
 	}
 	c.settled(f.x)
 	c.closeQuestionsOf(f.x.ID)
-	complete(f.x, nil, c.broken(f.x, in))
+	complete(f.x, nil, c.brokenError(f.x, in))
 	if obstructed {
 		c.dialAgain(in.Err)
 		return nil
 	}
-	c.takeTurns()
+	c.admitQueued()
 	return nil
 }
 
@@ -277,10 +278,10 @@ func (c *Connection) dialAgain(why error) {
 	c.renew(why)
 }
 
-// ending reports whether a call failed because its connection is about to end, so that the next
-// incarnation can send it. The transport of a program reports the requests that the program had not
-// read. A remote server no longer knows the session.
-func (c *Connection) ending(err error) bool {
+// endsWithCall reports whether a call failed because its connection is about to end, so that the
+// next incarnation can send it. The transport of a program reports the requests that the program
+// had not read. A remote server no longer knows the session.
+func (c *Connection) endsWithCall(err error) bool {
 	return c.info().PID != 0 || errors.Is(err, streamable.ErrSessionLost)
 }
 
@@ -291,19 +292,19 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 			c.queue = append(c.queue[:i:i], c.queue[i+1:]...)
 			c.settled(x)
 			c.dropQuestionsOf(m.ID)
-			c.takeTurns()
+			c.admitQueued()
 			return
 		}
 	}
-	if d := c.drives[m.ID]; d != nil {
+	if d := c.mrtrCalls[m.ID]; d != nil {
 		c.settled(d.f.x)
 		d.f.settle(context.Canceled)
 		c.withdrew(d.f.x)
 		c.drive(d, rounds.Event{Op: rounds.Cancel})
-		c.takeTurns()
+		c.admitQueued()
 		return
 	}
-	if f := c.flightOf(m.ID); f != nil {
+	if f := c.inflightOf(m.ID); f != nil {
 		if c.calls.take(f.id) == nil { // its answer has come just now
 			return
 		}
@@ -313,7 +314,7 @@ func (c *Connection) withdraw(m *request.Withdraw) {
 		c.send(jsonrpc.Notification("notifications/cancelled", cancelled(f.id, m.Reason)))
 		// This comes last, so that the server does not go on with the call for want of an answer.
 		c.dropQuestionsOf(m.ID)
-		c.takeTurns()
+		c.admitQueued()
 		return
 	}
 	for ref := range c.instances.All() {

@@ -73,7 +73,7 @@ func TestUnknownAnswersAreSummed(t *testing.T) {
 func TestCallThatHasEndedIsNotWritten(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		ended, goes := r.call("one"), r.call("one")
-		if ended.Over() {
+		if ended.BeginEnd() {
 			t.Error("it was written to a server that is not there")
 		}
 		p := r.ready(`{"tools":{}}`)
@@ -86,7 +86,7 @@ func TestCallThatHasEndedIsNotWritten(t *testing.T) {
 		if got := len(r.outcomes()); got != 1 {
 			t.Errorf("%d outcomes", got)
 		}
-		if !goes.Over() {
+		if !goes.BeginEnd() {
 			t.Error("the other was written, and does not say so")
 		}
 	})
@@ -242,8 +242,8 @@ func TestCrashOfTheConnection(t *testing.T) {
 		p := r.ready(`{"tools":{}}`)
 		x := r.call("one")
 		p.Expect("tools/call")
-		r.Break("conn", "*client.Tell")
-		r.send(&client.Tell{Method: "notifications/roots/list_changed"})
+		r.Break("conn", "*client.ClientNotification")
+		r.send(&client.ClientNotification{Method: "notifications/roots/list_changed"})
 		r.Struck()
 		if got := r.outcome(x); !errors.Is(got.Err, protocol.ConditionUpstreamLost) {
 			t.Errorf("got %v", got.Err)
@@ -285,14 +285,14 @@ func TestLateAnswerIsCounted(t *testing.T) {
 		x := r.call("one")
 		m := p.Expect("tools/call")
 		time.Sleep(time.Second)
-		x.Settle(request.Outcome{How: request.TimedOut, Err: protocol.Timeout(time.Second)})
+		x.Settle(request.Outcome{Ending: request.TimedOut, Err: protocol.Timeout(time.Second)})
 		p.Reply(m, `{"content":[]}`)
 		told := stage.Of[telemetry.ReplyDropped](&r.Events)
 		if len(told) != 1 || told[0].Reason != "late" || told[0].After != time.Second ||
 			told[0].Method != "tools/call" || told[0].Server != "files" {
 			t.Errorf("told of %+v", told)
 		}
-		if got := r.outcome(x); got.How != request.TimedOut {
+		if got := r.outcome(x); got.Ending != request.TimedOut {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -327,7 +327,7 @@ func TestShareOfUsedIDsIsShown(t *testing.T) {
 		p := r.ready(`{"tools":{}}`)
 		used := func() (share float64) {
 			r.System.Snapshot().Walk(func(n otp.Node) bool {
-				if ids, ok := n.Extra.(telemetry.IDUser); ok {
+				if ids, ok := n.Extra.(telemetry.RequestIDUser); ok {
 					share = ids.RequestIDUsage()
 				}
 				return true

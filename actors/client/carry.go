@@ -16,10 +16,10 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// carry is the carried state of a connection: the calls that nobody has answered, what clients had
-// asked of the server, and who uses the connection. The connection's row keeps it for the next
-// incarnation. It is changed in place.
-type carry struct {
+// carriedState is the carried state of a connection: the calls that nobody has answered, what
+// clients had asked of the server, and who uses the connection. The connection's row keeps it for
+// the next incarnation. It is changed in place.
+type carriedState struct {
 	o Options
 	// queue holds calls of which no byte was written, because the connection is not ready or it is not
 	// their turn. The next incarnation can send them safely.
@@ -34,12 +34,12 @@ type carry struct {
 	// earlyKept is the memory reservation of the questions that wait for the first session.
 	earlyKept *quota.Reservation
 	// served records whose calls the server was given.
-	served served
+	served servedPrincipals
 	// elicitations are the pages that sessions were asked to visit, and whose end they have not been
 	// told.
 	elicitations elicitation.Table[request.Owner]
-	// untold are notifications of clients that wait until the server is ready.
-	untold []*Tell
+	// pendingNotifications are notifications of clients that wait until the server is ready.
+	pendingNotifications []*ClientNotification
 	// listing is what the server lists.
 	listing listing
 	// factCuts are the facts of the handshake that exceeded their bounds.
@@ -60,7 +60,7 @@ type carry struct {
 	// parked is a session with the server that has no connection; nil for none.
 	parked *parked
 	// told are the client capabilities that the server was told.
-	told protocol.ClientCapabilities
+	toldCapabilities protocol.ClientCapabilities
 	// past is what the next handshake starts from.
 	past era.Past
 	// cause is how the last incarnation ended. incident lasts from there until the server is ready,
@@ -75,21 +75,21 @@ type carry struct {
 	fails   failures
 }
 
-func newCarry(o Options) *carry {
-	c := &carry{
-		o:       o,
-		written: &request.List{Of: request.OfConnection},
-		told:    o.Declare, clients: clients{},
+func newCarriedState(o Options) *carriedState {
+	c := &carriedState{
+		o:                o,
+		written:          &request.List{Of: request.ConnectionList},
+		toldCapabilities: o.Declare, clients: clients{},
 	}
-	left := cmp.Or(o.Restore, &Left{})
+	left := cmp.Or(o.Restore, &AbandonedState{})
 	c.clients.regain(left)
-	c.interest = interest.New(o.Kept.Hold(quota.Subscriptions, 0), left.URIs, left.Levels)
-	c.earlyKept = o.Kept.Hold(quota.Questions, 0)
+	c.interest = interest.New(o.Kept.Count(quota.Subscriptions, 0), left.URIs, left.Levels)
+	c.earlyKept = o.Kept.Count(quota.Questions, 0)
 	return c
 }
 
 // resume prepares the state for an incarnation after a crash.
-func (c *carry) resume(o Options) {
+func (c *carriedState) resume(o Options) {
 	c.o = o
 	c.instances.Resume()
 	c.listing.resume()
@@ -97,12 +97,12 @@ func (c *carry) resume(o Options) {
 
 // modern reports whether callers speak a revision without a handshake. The server is then asked in
 // such a revision first.
-func (c *carry) modern() bool {
+func (c *carriedState) modern() bool {
 	return c.o.Key.Modern || c.o.Restore != nil && c.o.Restore.Modern
 }
 
 // pop takes the first call out of the queue, and clears its slot: a call may be of megabytes.
-func (c *carry) pop() *request.Exchange {
+func (c *carriedState) pop() *request.Exchange {
 	x := c.queue[0]
 	c.queue[0] = nil
 	if c.queue = c.queue[1:]; len(c.queue) == 0 {
@@ -112,10 +112,10 @@ func (c *carry) pop() *request.Exchange {
 }
 
 // full reports whether no more calls may wait.
-func (c *carry) full() bool { return len(c.queue) >= c.o.Pending() }
+func (c *carriedState) full() bool { return len(c.queue) >= c.o.Pending() }
 
 // Abandon answers everybody who waits: there will be no next incarnation.
-func (c *carry) Abandon(reason error) {
+func (c *carriedState) Abandon(reason error) {
 	c.earlyKept.Release()
 	if c.cause == nil {
 		c.cause = reason
@@ -130,12 +130,13 @@ func (c *carry) Abandon(reason error) {
 	}
 	c.queue = nil
 	withheld.tell(c.o)
-	c.dropTells()
+	c.dropNotifications()
 	c.interest.Abandon(reason)
 	if c.clients.attached() > 0 && !errors.Is(reason, otp.ErrStuck) {
-		// Not for a stuck incarnation: its knowledge may be old, and Forgotten has asked its sessions.
-		left := &Left{
-			Server: c.o.Server, Key: c.o.Key, Declare: c.told, Self: c.o.Self,
+		// Not for a stuck incarnation: its knowledge may be old, and UsersForgotten has asked its
+		// sessions.
+		left := &AbandonedState{
+			Server: c.o.Server, Key: c.o.Key, Declare: c.toldCapabilities, Self: c.o.Self,
 			URIs: c.interest.Resources(), Levels: c.interest.Levels(),
 			Modern: c.modern(),
 		}
@@ -146,13 +147,13 @@ func (c *carry) Abandon(reason error) {
 }
 
 // regain restores what this connection knew before its carried state was given up.
-func (c *Connection) regain(left *Left) {
+func (c *Connection) regain(left *AbandonedState) {
 	for _, ref := range c.clients.regain(left) {
 		c.p.Monitor(ref)
 	}
 	if len(left.URIs) > 0 {
 		c.wake()
 	}
-	c.interested(interest.Event{Op: interest.Regain, Resources: left.URIs, Levels: left.Levels})
+	c.stepInterest(interest.Event{Op: interest.Regain, Resources: left.URIs, Levels: left.Levels})
 	c.linger.Stop()
 }

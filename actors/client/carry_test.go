@@ -11,7 +11,7 @@ import (
 // A queue that is empty, or whose first calls were taken, keeps nothing of them.
 func TestQueueKeepsNothingOfCallsThatWereTaken(t *testing.T) {
 	const calls = 10
-	c := &carry{}
+	c := &carriedState{}
 	var taken []weakly.Pointer[request.Exchange]
 	for range calls {
 		x := &request.Exchange{Params: make([]byte, 1<<20)}

@@ -63,8 +63,8 @@ func using(c client) bool { return c.uses }
 // attached returns how many sessions use the connection.
 func (all clients) attached() int { return all.count(using) }
 
-// hold reports whether the server keeps state for any of them between calls.
-func (all clients) hold() bool { return all.count(func(c client) bool { return c.holds }) > 0 }
+// anyHolds reports whether the server keeps state for any of them between calls.
+func (all clients) anyHolds() bool { return all.count(func(c client) bool { return c.holds }) > 0 }
 
 func (all clients) count(are func(client) bool) (n int) {
 	for _, c := range all {
@@ -111,7 +111,7 @@ func (all clients) keepers(task jsontext.Value) clients {
 }
 
 // leave stores the clients in left, with which the next connection of this key starts.
-func (all clients) leave(left *Left) {
+func (all clients) leave(left *AbandonedState) {
 	left.Sessions, left.Holds, left.Users = map[string]otp.Ref{}, map[string]bool{}, map[string]User{}
 	for row, c := range all {
 		if left.Users[row] = c.User; c.uses {
@@ -124,8 +124,8 @@ func (all clients) leave(left *Left) {
 }
 
 // regain adds the clients of a connection that was given up, and returns the actors that it added.
-func (all clients) regain(left *Left) (back []otp.Ref) {
-	for row, ref := range order.Of(left.Sessions) {
+func (all clients) regain(left *AbandonedState) (back []otp.Ref) {
+	for row, ref := range order.Sorted(left.Sessions) {
 		c, known := all[row]
 		if !known {
 			c.User = left.Users[row]

@@ -70,7 +70,7 @@ host regains
   y yves
 `
 	actors(t, func(ref func(string) otp.Ref) {
-		all, left, got := clients{}, &Left{}, strings.Builder{}
+		all, left, got := clients{}, &AbandonedState{}, strings.Builder{}
 		for line := range strings.Lines(story) {
 			words := append(strings.Fields(line), "", "", "", "")
 			if strings.HasPrefix(line, "  ") {
@@ -94,7 +94,7 @@ host regains
 				all.regain(left)
 			}
 			keepers := all.keepers(jsontext.Value("1"))
-			for row, c := range order.Of(all) {
+			for row, c := range order.Sorted(all) {
 				is := ""
 				if c.uses {
 					is += "*"

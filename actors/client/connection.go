@@ -36,10 +36,10 @@ type Connection struct {
 	otp.Base
 	o Options
 	p *otp.Process
-	*carry
+	*carriedState
 
-	self    *request.Hold // this incarnation, as the holder of calls
-	attempt uint64        // number of the current server; messages of an earlier server are dropped
+	self    *request.Holder // this incarnation, as the holder of calls
+	attempt uint64          // number of the current server; messages of an earlier server are dropped
 	server
 	state    State
 	started  time.Time
@@ -49,8 +49,8 @@ type Connection struct {
 	renewals renewals     // paces new sessions after the server forgot one
 	absence  absence      // how long a server behind a URL has been unreachable
 	identity era.Identity // detects that another server is behind the URL
-	gaps     pace
-	turns    turns
+	gaps     backoff
+	turns    admission
 	until    time.Time   // the server is needed at least until then, because of its work or state
 	linger   otp.Timer   // runs while nobody uses the connection
 	closed   string      // why it was closed last, in one word
@@ -63,36 +63,36 @@ type Connection struct {
 // New returns one incarnation of a connection.
 func New(o Options) *Connection {
 	if o.Known == nil {
-		o.Known = &Known{}
+		o.Known = &SharedServerState{}
 	}
 	if o.QuestionWait == nil {
 		o.QuestionWait = func() time.Duration { return protocol.QuestionWait }
 	}
-	return &Connection{o: o, asks: o.Declare.Fingerprint().Asks()}
+	return &Connection{o: o, asks: o.Declare.Fingerprint().AllowsServerRequests()}
 }
 
 // Init settles the calls that the previous incarnation had written and lost, and starts to dial.
 func (c *Connection) Init(p *otp.Process) error {
-	c.p, c.self = p, &request.Hold{Ref: p.Self(), Incarnation: p.Incarnation()}
+	c.p, c.self = p, &request.Holder{Ref: p.Self(), Incarnation: p.Incarnation()}
 	var ok bool
-	if c.carry, ok = p.Heir().(*carry); ok {
-		c.carry.resume(c.o)
+	if c.carriedState, ok = p.CarriedState().(*carriedState); ok {
+		c.carriedState.resume(c.o)
 	} else {
-		c.carry = newCarry(c.o)
-		p.SetHeir(c.carry)
+		c.carriedState = newCarriedState(c.o)
+		p.SetCarriedState(c.carriedState)
 		if c.o.Forgot != nil && p.Incarnation() > 1 {
 			c.o.Forgot(p.Self())
 		}
 	}
-	c.gaps = pace{first: FirstGap, last: LastGap}
+	c.gaps = backoff{first: FirstGap, last: LastGap}
 	c.renewals = renewals{
-		pace{first: FirstRenewal, last: LastRenewal}, allowance{of: c.o.Intensity},
+		backoff{first: FirstRenewal, last: LastRenewal}, slidingLimit{of: c.o.Intensity},
 	}
 	if c.readyAt.IsZero() {
 		c.readyAt = c.p.Now()
 	}
 	c.lost(c.o.Server, c.p.Now())
-	for _, s := range order.Of(c.clients.here()) {
+	for _, s := range order.Sorted(c.clients.here()) {
 		p.Monitor(s.ref)
 	}
 	for ref := range c.instances.All() {
@@ -111,7 +111,7 @@ func (c *Connection) Init(p *otp.Process) error {
 
 // Terminate releases what an incarnation holds and records why the incarnation ended.
 func (c *Connection) Terminate(_ *otp.Process, reason error) {
-	defer c.o.Known.isNot(c.p.Self())
+	defer c.o.Known.markNotReady(c.p.Self())
 	defer c.closeAll()
 	c.linesEnd()
 	c.dropLines()
@@ -138,6 +138,6 @@ func (c *Connection) Terminate(_ *otp.Process, reason error) {
 // enter publishes a state to the tree and the catalogue.
 func (c *Connection) enter(s State, cause error) {
 	c.state = s
-	c.o.Known.isNot(c.p.Self())
+	c.o.Known.markNotReady(c.p.Self())
 	c.publish(cause, nil)
 }

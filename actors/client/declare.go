@@ -10,16 +10,16 @@ import (
 	"mcpd/protocol"
 )
 
-// carried is what a server may ask of a client through this host. Extensions are passed on
+// passable is what a server may ask of a client through this host. Extensions are passed on
 // unchanged, whatever they are.
-const carried = `{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},` +
+const passable = `{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},` +
 	`"extensions":{},"experimental":{}}`
 
-// Carried returns what of a client's capabilities can be declared to a server: never more than the
-// client declared, nor than the host passes on. A server that relies on a capability which nobody
-// has may wait for ever.
-func Carried(client protocol.ClientCapabilities) protocol.ClientCapabilities {
-	carrier, err := protocol.ParseClientCapabilities(jsontext.Value(carried))
+// PassableCapabilities returns what of a client's capabilities can be declared to a server: never
+// more than the client declared, nor than the host passes on. A server that relies on a capability
+// which nobody has may wait for ever.
+func PassableCapabilities(client protocol.ClientCapabilities) protocol.ClientCapabilities {
+	carrier, err := protocol.ParseClientCapabilities(jsontext.Value(passable))
 	if err != nil {
 		panic(err) // the text above is ours
 	}
@@ -28,9 +28,9 @@ func Carried(client protocol.ClientCapabilities) protocol.ClientCapabilities {
 
 // together returns what a server is told that starts now. If clients of several kinds share the
 // server, it is what those that use it, or wait for it, can do together.
-func (c *Connection) together() protocol.ClientCapabilities {
+func (c *Connection) combinedCapabilities() protocol.ClientCapabilities {
 	var all []protocol.ClientCapabilities
-	for _, u := range order.Of(c.clients) {
+	for _, u := range order.Sorted(c.clients) {
 		if u.Differs {
 			all = append(all, u.Declare)
 		}
@@ -44,35 +44,36 @@ func (c *Connection) together() protocol.ClientCapabilities {
 	return all[0].Union(all[1:]...)
 }
 
-// tells records what the server is told.
-func (c *Connection) tells(told protocol.ClientCapabilities) {
-	c.told = told
-	c.asks = told.Fingerprint().Asks()
+// setDeclared records what the server is told.
+func (c *Connection) setDeclared(told protocol.ClientCapabilities) {
+	c.toldCapabilities = told
+	c.asks = told.Fingerprint().AllowsServerRequests()
 }
 
 // declared returns what this server is told that its clients can do.
 func (c *Connection) declared() protocol.ClientCapabilities {
-	return c.told.Shape(c.facts.Version)
+	return c.toldCapabilities.Shape(c.facts.Version)
 }
 
-// can returns what the client of a session can do, as far as this server may be told.
-func (c *Connection) can(session string) protocol.ClientCapabilities {
+// clientCapabilities returns what the client of a session can do, as far as this server may be
+// told.
+func (c *Connection) clientCapabilities(session string) protocol.ClientCapabilities {
 	if u := c.clients[session]; u.Differs {
 		return u.Declare
 	}
-	return c.told
+	return c.toldCapabilities
 }
 
 // declaredBy returns what this server is told that the client of a call can do, where each request
 // says so.
 func (c *Connection) declaredBy(x *request.Exchange) protocol.ClientCapabilities {
-	return c.can(x.Session).Shape(c.facts.Version)
+	return c.clientCapabilities(x.Session).Shape(c.facts.Version)
 }
 
 // beyond returns why a session cannot be asked something that the server was told its clients can
 // be asked: the client of this session cannot. The server is told that for its call, and the client
 // is not bothered.
-func (c *Connection) beyond(session, method string, params jsontext.Value) error {
+func (c *Connection) checkSessionDeclares(session, method string, params jsontext.Value) error {
 	u := c.clients[session]
 	if !u.Differs {
 		return nil

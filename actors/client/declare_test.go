@@ -23,10 +23,10 @@ func TestOnlyWhatIsCarriedIsDeclared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(Carried(declared).Raw()); got != c.want {
+		if got := string(PassableCapabilities(declared).Raw()); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.declared, got, c.want)
 		}
-		if Carried(declared).Fingerprint() != declared.Fingerprint() {
+		if PassableCapabilities(declared).Fingerprint() != declared.Fingerprint() {
 			t.Errorf("%s: the fingerprint changed", c.declared)
 		}
 	}

@@ -42,7 +42,7 @@ func sameQuestion(m jsonrpc.Message) [sha256.Size]byte {
 // decline refuses a question, unless another connection may have somebody to ask.
 func (c *Connection) decline(in transport.Inbound, why error) {
 	m := in.Message
-	if !c.remote() || c.o.Known.alone() || !in.Related.IsZero() {
+	if !c.remote() || c.o.Known.atMostOneReady() || !in.Related.IsZero() {
 		c.refuse(m.ID, m.Method, why)
 		return
 	}

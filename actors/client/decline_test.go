@@ -17,7 +17,7 @@ import (
 // ask. The other refuses it once the first has answered. A question that came over one connection
 // alone is refused there, and at once if it came on the stream of a call.
 func TestQuestionIsLeftToWhoCanAsk(t *testing.T) {
-	known := &client.Known{}
+	known := &client.SharedServerState{}
 	run(t, func(o *client.Options) {
 		declares(`{"elicitation":{}}`)(o)
 		o.Known = known

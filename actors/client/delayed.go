@@ -16,9 +16,9 @@ import (
 // as many instances as it may. It does not wait for ever: abandoned questions are given up for it,
 // and after QuestionWait the call is refused with the reason.
 
-// press logs once which calls wait for which users. It makes instances give up abandoned questions
-// for delayed calls, and refuses the calls that have waited for too long.
-func (c *Connection) press() {
+// refuseDelayed logs once which calls wait for which users. It makes instances give up abandoned
+// questions for delayed calls, and refuses the calls that have waited for too long.
+func (c *Connection) refuseDelayed() {
 	delayed, dialogs := c.delayed()
 	now, ids := c.p.Now(), make([]uint64, len(delayed))
 	for i, x := range delayed {
@@ -49,7 +49,7 @@ func (c *Connection) press() {
 		}
 		c.queue = slices.DeleteFunc(c.queue, func(o *request.Exchange) bool { return o == x })
 		c.settled(x)
-		refusal := c.usersAsked(waited, dialogs).Unanswered(c.o.Server, false)
+		refusal := c.usersAsked(waited, dialogs).WithoutAnswer(c.o.Server, false)
 		told := protocol.Translate(refusal, x.Version)
 		c.o.Emit(request.Rejected(c.about(x), x.Method, x.Params, x.Sink, refusal, told))
 		complete(x, nil, refusal)
@@ -59,7 +59,7 @@ func (c *Connection) press() {
 
 // delayed returns the delayed calls, and the dialogs that they wait for.
 func (c *Connection) delayed() (calls []*request.Exchange, dialogs []questions.Dialog) {
-	if len(c.queue) == 0 || c.state != Ready || c.primary != (otp.Ref{}) || c.turns.stuffed {
+	if len(c.queue) == 0 || c.state != Ready || c.primary != (otp.Ref{}) || c.turns.inputFull {
 		return nil, nil
 	}
 	if dialogs = c.allDialogs(); len(dialogs) == 0 {
@@ -68,7 +68,7 @@ func (c *Connection) delayed() (calls []*request.Exchange, dialogs []questions.D
 	own := c.dialog() != nil
 	for _, x := range c.queue {
 		// A call that has to stay waits for this connection only.
-		if !c.free(x) && !c.mayGrow(x) && (own || !x.Stays) {
+		if !c.mayWrite(x) && !c.mayGrow(x) && (own || !x.NeedsConnection) {
 			calls = append(calls, x)
 		}
 	}

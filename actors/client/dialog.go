@@ -23,8 +23,8 @@ type asking struct {
 // while they do, so its class is best-effort (`Sheddable`).
 type yield struct{}
 
-func (asking) Class() otp.Class { return otp.Owed }
-func (yield) Class() otp.Class  { return otp.Sheddable }
+func (asking) Class() otp.Class { return otp.Reserved }
+func (yield) Class() otp.Class  { return otp.BestEffort }
 
 // dialog returns the oldest dialog of this connection; nil for none.
 func (c *Connection) dialog() (oldest *questions.Dialog) {
@@ -39,9 +39,9 @@ func (c *Connection) dialog() (oldest *questions.Dialog) {
 	return oldest
 }
 
-func (c *Connection) inFlight(exchange uint64) bool { return c.flightOf(exchange) != nil }
+func (c *Connection) inFlight(exchange uint64) bool { return c.inflightOf(exchange) != nil }
 
-func (c *Connection) dialogOf(o *open) questions.Dialog {
+func (c *Connection) dialogOf(o *openQuestion) questions.Dialog {
 	if p, ok := o.To.Owner.(Presence); ok {
 		return o.Dialog(p.Unreached(c.p.Now()))
 	}
@@ -77,10 +77,10 @@ func (c *Connection) tellAsking() {
 
 // asksNow records the dialog of an instance. Calls that wait may now be able to pass it.
 func (c *Connection) asksNow(m asking) {
-	if c.instances.Asks(m.ref, m.has); m.has != nil {
-		c.dialogs.Note(m.has.Asker)
+	if c.instances.SetDialog(m.ref, m.has); m.has != nil {
+		c.dialogs.NoteAsker(m.has.Asker)
 	}
-	c.spread()
+	c.distribute()
 }
 
 // giveUp refuses the questions whose client is gone, or silent for too long, so that their calls

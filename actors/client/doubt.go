@@ -18,62 +18,62 @@ import (
 // that only a server of the agreed era answers. If it does not answer, the connection starts over
 // as after a forgotten session, and the refused calls are sent again, once.
 
-// errEra ends the connection to a server that was found to be another.
-var errEra = errors.New("the server no longer speaks the revision that it spoke before")
+// errServerReplaced ends the connection to a server that was found to be another.
+var errServerReplaced = errors.New("the server no longer speaks the revision that it spoke before")
 
-// doubts reports whether the answer to a call is held until it is known whether the server is still
-// the same.
-func (c *Connection) doubts(f *flight, in transport.Inbound) bool {
+// holdsForIdentityCheck reports whether the answer to a call is held until it is known whether the
+// server is still the same.
+func (c *Connection) holdsForIdentityCheck(f *inflightRequest, in transport.Inbound) bool {
 	err := in.Err
 	if in.Message.Error != nil {
 		err = in.Message.Error
 	}
-	if err == nil || c.piped() || c.state != Ready || c.drives[f.x.ID] != nil {
+	if err == nil || c.piped() || c.state != Ready || c.mrtrCalls[f.x.ID] != nil {
 		return false
 	}
-	sign := era.SignOf(c.facts.Version.Era(), err)
+	sign := era.EvidenceOf(c.facts.Version.Era(), err)
 	if sign == era.None {
 		return false
 	}
 	now := c.p.Now()
-	if len(c.doubted) == 0 {
+	if len(c.heldRefusals) == 0 {
 		if !c.identity.Due(now, sign) ||
-			c.request(c.sign(), nil, c.o.RequestTimeout(), c.questioned) != nil {
+			c.request(c.probeMethod(), nil, c.o.RequestTimeout(), c.identityAnswered) != nil {
 			return false
 		}
 		c.identity.Asked(now, sign)
 	}
-	c.doubted = append(c.doubted, in)
+	c.heldRefusals = append(c.heldRefusals, in)
 	return true
 }
 
-// questioned handles the answer to the request that doubts has sent. If the answer decides nothing,
-// the server is asked something that only a modern server answers.
-func (c *Connection) questioned(result jsontext.Value, err error) error {
+// identityAnswered handles the answer to the request that doubts has sent. If the answer decides
+// nothing, the server is asked something that only a modern server answers.
+func (c *Connection) identityAnswered(result jsontext.Value, err error) error {
 	another, unsure := era.Check(c.facts.Version, result, err)
 	newest, may := c.o.Policy.Newest(protocol.Modern)
 	if !unsure || !may {
-		return c.certain(another)
+		return c.identityDecided(another)
 	}
 	meta := protocol.Meta{
 		Version:      newest.String(),
-		Capabilities: c.told.Shape(newest),
+		Capabilities: c.toldCapabilities.Shape(newest),
 		Info:         c.o.Self,
 	}
 	then := func(result jsontext.Value, err error) error {
-		return c.certain(era.CheckModern(c.o.Policy, result, err))
+		return c.identityDecided(era.CheckModern(c.o.Policy, result, err))
 	}
 	if c.request("server/discover", meta.Set(nil), c.o.RequestTimeout(), then) != nil {
-		return c.certain(false)
+		return c.identityDecided(false)
 	}
 	return nil
 }
 
-// certain settles the held refusals, now that it is known whether the server is another: it sends
-// the calls again, or passes the refusals on.
-func (c *Connection) certain(other bool) error {
-	refused := c.doubted
-	c.doubted = nil
+// identityDecided settles the held refusals, now that it is known whether the server is another: it
+// sends the calls again, or passes the refusals on.
+func (c *Connection) identityDecided(other bool) error {
+	refused := c.heldRefusals
+	c.heldRefusals = nil
 	for _, in := range refused {
 		id := in.Related
 		if in.Err == nil {
@@ -84,7 +84,7 @@ func (c *Connection) certain(other bool) error {
 		case other && !f.x.Resent() && !c.full():
 			c.calls.take(id)
 			c.written.Remove(f.x)
-			f.settle(errEra)
+			f.settle(errServerReplaced)
 			f.x.Resend()
 			c.queue = append(c.queue, f.x)
 		default:
@@ -94,39 +94,39 @@ func (c *Connection) certain(other bool) error {
 		}
 	}
 	if other {
-		c.identity.Another(c.speaks())
+		c.identity.Replaced(c.dialect())
 		c.past.Spoken = 0
 		c.leave()
-		c.renew(errEra)
+		c.renew(errServerReplaced)
 	}
 	return nil
 }
 
 // speaks returns the dialect that is spoken to the server.
-func (c *Connection) speaks() era.Dialect {
+func (c *Connection) dialect() era.Dialect {
 	return era.Dialect{Era: c.facts.Version.Era(), Transport: c.up.Info().Transport}
 }
 
-// mismatched handles a call that a modern server refused because of the header fields that repeat
-// its arguments: the tool's schema is not the one that was listed. The call is made again with the
-// new schema, once (2026-07-28 §basic/transports/streamable-http).
-func (c *Connection) mismatched(f *flight, m jsonrpc.Message) bool {
+// retryWithNewSchema handles a call that a modern server refused because of the header fields that
+// repeat its arguments: the tool's schema is not the one that was listed. The call is made again
+// with the new schema, once (2026-07-28 §basic/transports/streamable-http).
+func (c *Connection) retryWithNewSchema(f *inflightRequest, m jsonrpc.Message) bool {
 	x := f.x
 	if m.Error == nil || m.Error.Code != protocol.CodeHeaderMismatch || x.Method != "tools/call" ||
 		c.piped() || x.Resent() ||
 		!c.facts.Offers(catalog.Tools) ||
 		c.state != Ready ||
-		c.drives[x.ID] != nil {
+		c.mrtrCalls[x.ID] != nil {
 		return false
 	}
 	x.Resend()
 	c.stale = append(c.stale, f.id)
-	_ = c.listed(func(s *listStep) { s.fetchNow(catalog.Tools) })
+	_ = c.stepLists(func(s *listStep) { s.fetchNow(catalog.Tools) })
 	return true
 }
 
-// refreshed makes the calls of mismatched again, once the new list of tools is there.
-func (c *Connection) refreshed() {
+// resendStale makes the calls of mismatched again, once the new list of tools is there.
+func (c *Connection) resendStale() {
 	stale := c.stale
 	c.stale = nil
 	for _, id := range stale {

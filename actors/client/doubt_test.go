@@ -115,7 +115,7 @@ func TestServerThatBecameAnotherIsFoundOut(t *testing.T) {
 				tt.no(p, p.Expect("tools/call"))
 				tt.no(p, p.Expect("tools/call"))
 				tt.no(p, p.Expect("tools/call"))
-				tt.not(p, p.Expect(tt.asks)) // once
+				tt.not(p, p.Expect(tt.asks)) // sendOnce
 				p = tt.after(r)
 				for range all {
 					p.Reply(p.Expect("tools/call"), `{"resultType":"complete","content":[]}`)
@@ -176,12 +176,12 @@ func TestRefusalThatIsMeantIsTold(t *testing.T) {
 				t.Errorf("got %v", got.Err)
 			}
 		}
-		for pause := era.FirstDoubt; pause < 2*era.LastDoubt; pause *= 2 {
+		for pause := era.FirstCheckPause; pause < 2*era.LastCheckPause; pause *= 2 {
 			r.call("one")
 			p.Refuse(p.Expect("tools/call"), -32602, "no such tool")
 			p.Reply(p.Expect("ping"), `{}`)
 			refused()
-			time.Sleep(min(pause, era.LastDoubt) - 1)
+			time.Sleep(min(pause, era.LastCheckPause) - 1)
 			r.call("one")
 			p.Refuse(p.Expect("tools/call"), -32602, "no such tool")
 			refused()
@@ -193,7 +193,7 @@ func TestRefusalThatIsMeantIsTold(t *testing.T) {
 		p.Refuse(p.Expect("server/discover"), -32601, "nor that")
 		refused()
 		gone := r.call("one")
-		time.Sleep(era.LastDoubt)
+		time.Sleep(era.LastCheckPause)
 		m := p.Expect("tools/call")
 		p.Refuse(m, -32602, "no such tool")
 		ping := p.Expect("ping")

@@ -34,13 +34,13 @@ type (
 	}
 	// rootsDue says that it may be known by now which client has the roots.
 	rootsDue struct{}
-	// firstDue says that calls may have waited for long enough.
-	firstDue struct{}
+	// earlyWaitDue says that calls may have waited for long enough.
+	earlyWaitDue struct{}
 )
 
-// Class returns otp.Owed (reserved), so a full mailbox does not refuse the message: there is one
-// for each time that calls wait, and one for each answer.
-func (firstDue) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved), so a full mailbox does not refuse the message: there is
+// one for each time that calls wait, and one for each answer.
+func (earlyWaitDue) Class() otp.Class { return otp.Reserved }
 
 // holdQuestion keeps a question if there may soon be a session to ask, and reports whether it does.
 // That is the first session, or the only one whose client is not gone, while it takes time to tell.
@@ -119,7 +119,7 @@ func (c *Connection) tellRoots() {
 // because they could have been those of any client. Now there is only one call that the server can
 // mean.
 func (c *Connection) tellRootsOf(x *request.Exchange) {
-	if c.early.WantsRootsSaid() && c.state == Ready && interactive(x.Method) &&
+	if c.early.RootsRefusedAmbiguous() && c.state == Ready && interactive(x.Method) &&
 		c.calls.len()+len(c.queue) == 0 {
 		c.tellOtherRoots()
 	}
@@ -155,26 +155,26 @@ func (c *Connection) pingStart() {
 	}
 }
 
-// asksFirst reports whether the server may wait for an answer before its first call.
-func (c *Connection) asksFirst() bool { return c.early.Asks(c.p.Now()) }
+// mayAskBeforeCalls reports whether the server may wait for an answer before its first call.
+func (c *Connection) mayAskBeforeCalls() bool { return c.early.Asks(c.p.Now()) }
 
-// waitsFirst reports whether a call waits for such answers. List requests do not: no answer changes
-// them.
-func (c *Connection) waitsFirst(x *request.Exchange) bool {
-	return interactive(x.Method) && c.asksFirst()
+// waitsForEarlyAnswers reports whether a call waits for such answers. List requests do not: no
+// answer changes them.
+func (c *Connection) waitsForEarlyAnswers(x *request.Exchange) bool {
+	return interactive(x.Method) && c.mayAskBeforeCalls()
 }
 
-// holdFirst bounds how long the queued calls wait.
-func (c *Connection) holdFirst() {
+// boundEarlyWait bounds how long the queued calls wait.
+func (c *Connection) boundEarlyWait() {
 	if c.state == Ready && len(c.queue) > 0 && c.early.Queued(c.p.Now()) {
-		c.p.After(FirstAnswersWait, firstDue{})
+		c.p.After(FirstAnswersWait, earlyWaitDue{})
 	}
 }
 
-// firstOver lets the calls go that have waited. It runs after each message, because any message may
-// be the end of a question.
-func (c *Connection) firstOver() {
-	if c.early.Go(c.p.Now()) {
-		c.takeTurns()
+// endEarlyWait lets the calls go that have waited. It runs after each message, because any message
+// may be the end of a question.
+func (c *Connection) endEarlyWait() {
+	if c.early.Release(c.p.Now()) {
+		c.admitQueued()
 	}
 }

@@ -13,7 +13,7 @@ const completes = "notifications/elicitation/complete"
 
 // elicits records that a session is asked to visit a page. A client of a revision without
 // elicitation ids is never told of the end, so nothing is recorded for it.
-func (c *Connection) elicits(q *Question, o *open, session string) {
+func (c *Connection) elicits(q *Question, o *openQuestion, session string) {
 	if o.Client != 0 && !o.Client.Has(protocol.ElicitationIDs) {
 		return
 	}
@@ -54,7 +54,7 @@ func (c *Connection) completed(m jsonrpc.Message) {
 		c.undelivered(m.Method, unowned)
 	}
 	for _, a := range asked {
-		if c.p.Send(a.To, &Completed{Server: c.o.Server, ID: id, Params: m.Params}) != nil {
+		if c.p.Send(a.To, &ElicitationCompleted{Server: c.o.Server, ID: id, Params: m.Params}) != nil {
 			c.undelivered(m.Method, "slow_consumer")
 		}
 	}

@@ -55,15 +55,15 @@ func (e *Ending) Class() string {
 // permanent if the program never came to its handshake: such a program cannot work as configured.
 func (e *Ending) Again() *Ending {
 	again := *e
-	again.Permanent = e.Permanent || e.Vain()
+	again.Permanent = e.Permanent || e.NeverReady()
 	return &again
 }
 
-// PutAway reports whether an operator has quarantined the server.
-func (e *Ending) PutAway() bool { return e.Permanent && e.Cause == causeOperator }
+// QuarantinedByOperator reports whether an operator has quarantined the server.
+func (e *Ending) QuarantinedByOperator() bool { return e.Permanent && e.Cause == causeOperator }
 
-// Vain reports whether the program was started and did not reach its handshake.
-func (e *Ending) Vain() bool {
+// NeverReady reports whether the program was started and did not reach its handshake.
+func (e *Ending) NeverReady() bool {
 	return e.Cause == stdio.CauseHandshake || e.Cause == stdio.CauseUnready
 }
 
@@ -132,8 +132,8 @@ func EndingOf(err error) *Ending {
 	case errors.Is(err, streamable.ErrSessionLost):
 		end.Cause = causeSession
 	}
-	if other, ok := errors.AsType[era.Unspoken](err); ok {
-		end.Cause, end.Permanent, end.Text = causeRevision, true, end.Text+": "+other.Do()
+	if other, ok := errors.AsType[era.UnsupportedRevision](err); ok {
+		end.Cause, end.Permanent, end.Text = causeRevision, true, end.Text+": "+other.Advice()
 	}
 	if o, ok := obstacleOf(err); ok {
 		end.Cause, end.Permanent, end.Text = o.Cause, true, end.Text+": "+o.Do

@@ -147,7 +147,7 @@ func TestProbeThatDoesNotFallBack(t *testing.T) {
 // counting as a restart, and gets the calls that wait for it. Other connections to the same server
 // do not probe it.
 func TestProgramThatDiesOfTheProbe(t *testing.T) {
-	known := &client.Known{}
+	known := &client.SharedServerState{}
 	run(t, func(o *client.Options) { modern(elicits)(o); o.Known = known }, func(r *rig) {
 		x := r.call("one")
 		p := r.server()

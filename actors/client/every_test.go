@@ -60,7 +60,7 @@ func TestTheWishOfASessionThatEndsIsAnswered(t *testing.T) {
 		p := r.server()
 		p.Expect("initialize")
 		r.attach("one")
-		granted := r.wish(client.Wish{Session: "one", URIs: []string{"test://x"}})
+		granted := r.wish(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
 		r.send(client.Detach{Ref: r.Ref("one")})
 		select {
 		case err := <-granted:

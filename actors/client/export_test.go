@@ -1,7 +1,7 @@
 package client
 
 // ReadyCount returns how many connections count as ready.
-func (k *Known) ReadyCount() int {
+func (k *SharedServerState) ReadyCount() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.ready)

@@ -18,26 +18,26 @@ import (
 // to nothing they declared, which nobody minds on a direct connection: these pass between ends of
 // one era.
 
-// MaxTells bounds the notifications of clients that wait until a server is ready.
-const MaxTells = 64
+// MaxClientNotifications bounds the notifications of clients that wait until a server is ready.
+const MaxClientNotifications = 64
 
-// extended passes a notification that MCP does not define on to its owner, as a log line. A
+// passExtension passes a notification that MCP does not define on to its owner, as a log line. A
 // notification that may be about calls of several principals is dropped and counted.
-func (c *Connection) extended(in transport.Inbound) {
+func (c *Connection) passExtension(in transport.Inbound) {
 	m := in.Message
 	if m.Params.Kind() == '[' {
 		c.undelivered(m.Method, "invalid")
 		return
 	}
 	if c.gate().Check(protocol.Server, m.Method, m.Params) != nil {
-		c.undeclared(in)
+		c.passUndeclared(in)
 		return
 	}
 	l := c.listens[subscriptionOf(m.Params)]
 	if l == nil {
 		l = c.listens[in.Related]
 	}
-	if l != nil && strings.HasPrefix(l.uri, subscription.Mark) { // listeners receive it
+	if l != nil && strings.HasPrefix(l.uri, subscription.ExtensionPrefix) { // listeners receive it
 		c.dispatch(m, audience{sharing: true, filter: l.uri})
 		return
 	}
@@ -51,16 +51,16 @@ func (c *Connection) extended(in transport.Inbound) {
 	}
 }
 
-// undeclared passes on a notification of no extension that both ends declared. It goes to clients
-// that see the server as it is and speak a revision of the same era.
-func (c *Connection) undeclared(in transport.Inbound) {
+// passUndeclared passes on a notification of no extension that both ends declared. It goes to
+// clients that see the server as it is and speak a revision of the same era.
+func (c *Connection) passUndeclared(in transport.Inbound) {
 	m, era := in.Message, c.facts.Version.Era()
 	switch to := c.owner(in.Related); {
 	case len(c.clients) == 0 && c.calls.len() == 0 && !c.served.any:
 		c.undelivered(m.Method, "undeclared")
 	case to.call != nil && to.call.Transparent && to.call.Version.Era() == era:
 		c.notify(to.call, m)
-	case to.call != nil || !to.sharing || to == everybody && c.several():
+	case to.call != nil || !to.sharing || to == allSessions && c.several():
 		c.undelivered(m.Method, unowned)
 	default:
 		if session, _, only := c.onlySession(); only && to.session == "" {
@@ -86,7 +86,7 @@ func (c *Connection) notify(x *request.Exchange, m jsonrpc.Message) {
 
 // several reports whether sessions of more than one principal use the connection.
 func (c *Connection) several() bool {
-	users := served{}
+	users := servedPrincipals{}
 	for _, u := range c.clients {
 		users.add(u.Principal)
 	}
@@ -96,27 +96,27 @@ func (c *Connection) several() bool {
 // tell passes a client's notification on, if the server can understand it. A notification of an
 // extension waits until the server is ready. Other announcements of a client are made anew to a
 // server that starts.
-func (c *Connection) tell(m *Tell) {
+func (c *Connection) forwardNotification(m *ClientNotification) {
 	switch {
 	case c.state == Ready:
-		c.writeTell(m)
-	case protocol.Known(m.Method):
+		c.writeNotification(m)
+	case protocol.IsKnownMethod(m.Method):
 		m.Kept.Release()
-	case len(c.untold) >= MaxTells:
+	case len(c.pendingNotifications) >= MaxClientNotifications:
 		m.Kept.Release()
 		c.undelivered(m.Method, "queue_full")
 	default:
-		c.untold = append(c.untold, m)
+		c.pendingNotifications = append(c.pendingNotifications, m)
 		c.wake()
 	}
 }
 
-// writeTell writes a client's notification.
-func (c *Connection) writeTell(m *Tell) {
+// writeNotification writes a client's notification.
+func (c *Connection) writeNotification(m *ClientNotification) {
 	defer m.Kept.Release()
 	params := m.Params
 	if m.From != 0 {
-		if m.From.Era() != c.facts.Version.Era() && !c.gate().Extended() {
+		if m.From.Era() != c.facts.Version.Era() && !c.gate().SharesExtension() {
 			c.undelivered(m.Method, "undeclared")
 			return
 		}
@@ -131,19 +131,19 @@ func (c *Connection) writeTell(m *Tell) {
 	}
 }
 
-// writeTells writes the notifications that have waited for the server.
-func (c *Connection) writeTells() {
-	all := c.untold
-	c.untold = nil
+// writeNotifications writes the notifications that have waited for the server.
+func (c *Connection) writeNotifications() {
+	all := c.pendingNotifications
+	c.pendingNotifications = nil
 	for _, m := range all {
-		c.writeTell(m)
+		c.writeNotification(m)
 	}
 }
 
-// dropTells releases the notifications that no server will get.
-func (c *carry) dropTells() {
-	for _, m := range c.untold {
+// dropNotifications releases the notifications that no server will get.
+func (c *carriedState) dropNotifications() {
+	for _, m := range c.pendingNotifications {
 		m.Kept.Release()
 	}
-	c.untold = nil
+	c.pendingNotifications = nil
 }

@@ -15,29 +15,29 @@ import (
 // Notifications of an extension that wait until the server is ready are bounded and counted.
 func TestNotificationsThatWaitAreBounded(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		account := quota.NewLedger(nil).Of("acme")
+		account := quota.NewLedger(nil).Account("acme")
 		tell := func() {
-			r.send(&client.Tell{
+			r.send(&client.ClientNotification{
 				Method: "notifications/things", Params: jsontext.Value(`{}`), From: protocol.V20251125,
-				Kept: account.Hold(quota.Requests, 2),
+				Kept: account.Count(quota.Requests, 2),
 			})
 		}
 		r.attach("one")
-		for range client.MaxTells + 3 {
+		for range client.MaxClientNotifications + 3 {
 			tell()
 		}
 		r.Rest()
-		if n := account.Kept(); n != 2*client.MaxTells {
+		if n := account.Total(); n != 2*client.MaxClientNotifications {
 			t.Errorf("%d bytes count", n)
 		}
 		p := r.ready(`{"tools":{}}`)
-		for range client.MaxTells {
+		for range client.MaxClientNotifications {
 			p.Expect("notifications/things")
 		}
 		tell()
 		p.Expect("notifications/things")
 		r.Rest()
-		if n := account.Kept(); n != 0 {
+		if n := account.Total(); n != 0 {
 			t.Errorf("%d bytes count afterwards", n)
 		}
 		dropped := uint32(0)

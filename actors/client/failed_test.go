@@ -53,7 +53,7 @@ func TestFailedStartsAreToldOnce(t *testing.T) {
 				t.Errorf("a report says %+v", end)
 			}
 		}
-		fails(stdio.CauseSignal) // another cause is reported
+		fails(stdio.CauseSignal) // instanceStarted cause is reported
 		told(1, 2)
 		time.Sleep(client.FailureEvery)
 		fails(stdio.CauseSignal)

@@ -187,8 +187,8 @@ func TestCallWaitsForWhatWasAskedBeforeItsSession(t *testing.T) {
 	}
 }
 
-// Another instance of a server lists nothing, and has the answer before its first call too. An
-// instance that was started anew without a call has it before its next call.
+// StartInstance instance of a server lists nothing, and has the answer before its first call too.
+// An instance that was started anew without a call has it before its next call.
 func TestCallOfAnInstanceWaitsForWhatWasAskedBefore(t *testing.T) {
 	both := func(o *client.Options) {
 		declares(`{"elicitation":{},"roots":{"listChanged":true}}`)(o)

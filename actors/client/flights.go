@@ -9,25 +9,27 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// flights are the in-flight requests at the server, by our id. The connection puts them there. The
-// reader of the server's messages takes out those whose answers need nothing of the connection: see
-// shortcut.
-type flights struct {
+// inflightRequests are the in-flight requests at the server, by our id. The connection puts them
+// there. The reader of the server's messages takes out those whose answers need nothing of the
+// connection: see shortcut.
+type inflightRequests struct {
 	mu sync.Mutex // guards by, and id and long of each flight in it
-	by map[jsonrpc.ID]*flight
+	by map[jsonrpc.ID]*inflightRequest
 }
 
-func newFlights() *flights { return &flights{by: map[jsonrpc.ID]*flight{}} }
+func newInflightRequests() *inflightRequests {
+	return &inflightRequests{by: map[jsonrpc.ID]*inflightRequest{}}
+}
 
 // get returns the call with that id, nil for none.
-func (f *flights) get(id jsonrpc.ID) *flight {
+func (f *inflightRequests) get(id jsonrpc.ID) *inflightRequest {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.by[id]
 }
 
 // of returns the call of an exchange, nil for none.
-func (f *flights) of(exchange uint64) *flight {
+func (f *inflightRequests) of(exchange uint64) *inflightRequest {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, call := range f.by {
@@ -38,28 +40,28 @@ func (f *flights) of(exchange uint64) *flight {
 	return nil
 }
 
-func (f *flights) put(id jsonrpc.ID, call *flight) {
+func (f *inflightRequests) put(id jsonrpc.ID, call *inflightRequest) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.by[id] = call
 	call.id = id
 }
 
-// lengthen makes the answer to a call pass through the connection. It reports false if the call is
-// no longer at the server.
-func (f *flights) lengthen(call *flight) bool {
+// routeViaActor makes the answer to a call pass through the connection. It reports false if the
+// call is no longer at the server.
+func (f *inflightRequests) routeViaActor(call *inflightRequest) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	call.long = true
+	call.viaActor = true
 	return f.by[call.id] == call
 }
 
 // takePlain takes a call out, unless its answer has to pass through the connection. It reports
 // whether it did.
-func (f *flights) takePlain(call *flight) bool {
+func (f *inflightRequests) takePlain(call *inflightRequest) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if call.long || f.by[call.id] != call {
+	if call.viaActor || f.by[call.id] != call {
 		return false
 	}
 	delete(f.by, call.id)
@@ -67,7 +69,7 @@ func (f *flights) takePlain(call *flight) bool {
 }
 
 // take takes out the call with that id, nil for none.
-func (f *flights) take(id jsonrpc.ID) *flight {
+func (f *inflightRequests) take(id jsonrpc.ID) *inflightRequest {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	call := f.by[id]
@@ -75,19 +77,19 @@ func (f *flights) take(id jsonrpc.ID) *flight {
 	return call
 }
 
-func (f *flights) len() int {
+func (f *inflightRequests) len() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.by)
 }
 
 // all returns the calls as they are now, in the order of their ids.
-func (f *flights) all() iter.Seq2[jsonrpc.ID, *flight] {
+func (f *inflightRequests) all() iter.Seq2[jsonrpc.ID, *inflightRequest] {
 	f.mu.Lock()
 	now := maps.Clone(f.by)
 	f.mu.Unlock()
 	ids := slices.SortedFunc(maps.Keys(now), jsonrpc.ID.Compare)
-	return func(yield func(jsonrpc.ID, *flight) bool) {
+	return func(yield func(jsonrpc.ID, *inflightRequest) bool) {
 		for _, id := range ids {
 			if !yield(id, now[id]) {
 				return

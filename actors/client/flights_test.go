@@ -12,13 +12,13 @@ import (
 func TestFlightIsOneOnes(t *testing.T) {
 	x := &request.Exchange{ID: 7}
 	for name, tt := range map[string]struct {
-		first, second func(calls *flights, f *flight) bool
+		first, second func(calls *inflightRequests, f *inflightRequest) bool
 	}{
-		"the connection's": {(*flights).lengthen, (*flights).takePlain},
-		"the reader's":     {(*flights).takePlain, (*flights).lengthen},
-		"taken once":       {(*flights).takePlain, (*flights).takePlain},
+		"the connection's": {(*inflightRequests).routeViaActor, (*inflightRequests).takePlain},
+		"the reader's":     {(*inflightRequests).takePlain, (*inflightRequests).routeViaActor},
+		"taken once":       {(*inflightRequests).takePlain, (*inflightRequests).takePlain},
 	} {
-		calls, f := newFlights(), &flight{x: x}
+		calls, f := newInflightRequests(), &inflightRequest{x: x}
 		calls.put(jsonrpc.IntID(1), f)
 		if calls.of(x.ID) != f {
 			t.Errorf("%s: not found", name)

@@ -25,38 +25,38 @@ const MaxStamp = era.MaxStamp
 func (c *Connection) dialled(up transport.Upstream) error {
 	c.up = up
 	if c.info().PID != 0 { // a new process, which was given no call yet
-		c.served = served{}
+		c.served = servedPrincipals{}
 	}
-	c.tells(c.together())
+	c.setDeclared(c.combinedCapabilities())
 	c.publish(nil, nil)
 	c.peeked = nil
 	c.peekLater(0)
-	if c.goOn() {
+	if c.resumeParked() {
 		return c.learnAll()
 	}
-	return c.greet(c.handshake.Begin(c.p.Now(), era.Options{
-		Past: c.past, Policy: c.o.Policy, Modern: c.modern(), Dies: c.o.Known.dies.Load(),
+	return c.stepHandshake(c.handshake.Begin(c.p.Now(), era.Options{
+		Past: c.past, Policy: c.o.Policy, Modern: c.modern(), EndsOnProbe: c.o.Known.endsOnProbe.Load(),
 		OneEra: up.Info().Transport == transport.SSE, Piped: c.piped(),
 		Timeout: c.o.StartTimeout, Started: c.started,
 	}))
 }
 
-// greet performs the next step of the handshake.
-func (c *Connection) greet(e era.Effect) error {
+// stepHandshake performs the next step of the handshake.
+func (c *Connection) stepHandshake(e era.Effect) error {
 	c.facts = Facts{}
 	switch e.Do {
 	case era.Discover:
 		c.up.Negotiated(e.Version)
 		c.facts.Version = e.Version
-		return c.request("server/discover", nil, e.Within, c.greeted)
+		return c.request("server/discover", nil, e.Within, c.handshakeAnswered)
 	case era.Initialize:
 		c.up.Negotiated(0)
 		ask := protocol.InitializeParams{
-			Version: e.Version.String(), Capabilities: c.told.Shape(e.Version), Info: c.o.Self,
+			Version: e.Version.String(), Capabilities: c.toldCapabilities.Shape(e.Version), Info: c.o.Self,
 		}
-		return c.request("initialize", ask.Params(), 0, c.greeted)
+		return c.request("initialize", ask.Params(), 0, c.handshakeAnswered)
 	case era.Agree:
-		c.agreed(c.bounds(e.Facts))
+		c.agreed(c.boundFacts(e.Facts))
 		if c.facts.Version.Era() == protocol.Legacy {
 			c.send(jsonrpc.Notification("notifications/initialized", nil))
 		}
@@ -65,19 +65,19 @@ func (c *Connection) greet(e era.Effect) error {
 	return e.Err
 }
 
-// greeted handles the server's answer to a step of the handshake.
-func (c *Connection) greeted(result jsontext.Value, err error) error {
-	return c.greet(c.handshake.Answered(c.p.Now(), era.Answer{
-		Result: result, Err: err, Own: c.own(), Stateless: c.info().Stateless,
+// handshakeAnswered handles the server's answer to a step of the handshake.
+func (c *Connection) handshakeAnswered(result jsontext.Value, err error) error {
+	return c.stepHandshake(c.handshake.Answered(c.p.Now(), era.Answer{
+		Result: result, Err: err, Own: c.clientRevisions(), Stateless: c.info().Stateless,
 	}))
 }
 
 // own returns the revisions of the clients on whose behalf the server is asked.
-func (c *Connection) own() (all []protocol.Version) {
+func (c *Connection) clientRevisions() (all []protocol.Version) {
 	if left := c.o.Restore; left != nil {
 		all = append(all, left.Version)
 	}
-	for _, u := range order.Of(c.clients) {
+	for _, u := range order.Sorted(c.clients) {
 		all = append(all, u.Version)
 	}
 	for _, x := range c.queue {
@@ -93,12 +93,12 @@ func (c *Connection) greeting() bool {
 
 // agreed records what the server speaks and can do.
 func (c *Connection) agreed(f Facts) {
-	c.facts, c.unheard = f, false
+	c.facts, c.noAnnouncements = f, false
 	c.past.Spoken = f.Version
-	c.way.hears.Store(c.hearing())
-	c.identity.Agreed(c.speaks())
+	c.shortcut.translator.Store(c.resultTranslator())
+	c.identity.Agreed(c.dialect())
 	if f.Version.Era() == protocol.Modern {
-		c.o.Known.dies.Store(false)
+		c.o.Known.endsOnProbe.Store(false)
 	}
 	c.up.Negotiated(f.Version)
 	if m, ok := transport.As[mirroring](c.up); ok {
@@ -107,9 +107,9 @@ func (c *Connection) agreed(f Facts) {
 	c.tellLines()
 }
 
-// bounds cuts the facts to their limits. An operator is told of an excess that the server did not
-// have at its last start.
-func (c *Connection) bounds(f Facts) Facts {
+// boundFacts cuts the facts to their limits. An operator is told of an excess that the server did
+// not have at its last start.
+func (c *Connection) boundFacts(f Facts) Facts {
 	f, cuts := f.Bound()
 	for _, cut := range cuts {
 		if !slices.Contains(c.factCuts, cut) {
@@ -129,14 +129,14 @@ func (c *Connection) startExpired() error {
 	if c.remote() {
 		return c.away(err, true)
 	}
-	if up, ok := transport.As[unready](c.up); ok { // the next start would take as long
+	if up, ok := transport.As[unreadyReporter](c.up); ok { // the next start would take as long
 		c.gaveUp = true
 		return otp.ShutdownWith(c.blame(up.Unready(c.o.StartTimeout)))
 	}
 	return err
 }
 
-// unready is a transport that can say what its server has done in place of a handshake.
-type unready interface {
+// unreadyReporter is a transport that can say what its server has done in place of a handshake.
+type unreadyReporter interface {
 	Unready(within time.Duration) error
 }

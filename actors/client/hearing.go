@@ -9,20 +9,21 @@ import (
 	"mcpd/protocol/rewrite"
 )
 
-// hearing is what must be known of a server to translate its results for clients. It is never
-// changed.
-type hearing struct {
+// resultTranslator is what must be known of a server to translate its results for clients. It is
+// never changed.
+type resultTranslator struct {
 	server  string
 	version protocol.Version
 	stamp   protocol.Implementation
 }
 
-func (c *Connection) hearing() *hearing {
-	return &hearing{server: c.o.Server, version: c.facts.Version, stamp: c.facts.Stamp()}
+func (c *Connection) resultTranslator() *resultTranslator {
+	return &resultTranslator{server: c.o.Server, version: c.facts.Version, stamp: c.facts.Stamp()}
 }
 
 // result translates a sound result of the server for the client of a call.
-func (h *hearing) result(x *request.Exchange, result jsontext.Value) (jsontext.Value, error) {
+func (h *resultTranslator) result(x *request.Exchange,
+	result jsontext.Value) (jsontext.Value, error) {
 	if x.Names != nil {
 		result = x.Names.Result(result)
 	}
@@ -33,7 +34,7 @@ func (h *hearing) result(x *request.Exchange, result jsontext.Value) (jsontext.V
 		return nil, protocol.UpstreamInvalid(h.server, err)
 	}
 	if x.Version.Has(protocol.ResultType) {
-		result = mrtr.Typed(result)
+		result = mrtr.WithResultType(result)
 	}
 	if x.Rewrite != nil {
 		result = x.Rewrite(result)

@@ -13,7 +13,7 @@ func TestConnectionRegainsWhatItLeft(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		r.wish(client.Wish{Session: "one", Level: "notice"})
+		r.wish(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
@@ -23,7 +23,7 @@ func TestConnectionRegainsWhatItLeft(t *testing.T) {
 			r.server()
 			r.Rest()
 		}
-		left := stage.Of[*client.Left](&r.catalog.Log)
+		left := stage.Of[*client.AbandonedState](&r.catalog.Log)
 		if len(left) != 1 {
 			r.T.Fatalf("%d left, want 1", len(left))
 		}

@@ -25,10 +25,10 @@ func (c *Connection) inbound(in transport.Inbound) error {
 	m := in.Message
 	switch m.Kind() {
 	case jsonrpc.KindRequest:
-		c.showsLife(c.calls.get(in.Related))
+		c.recordActivity(c.calls.get(in.Related))
 		c.question(in)
 	case jsonrpc.KindNotification:
-		c.showsLife(c.calls.get(in.Related))
+		c.recordActivity(c.calls.get(in.Related))
 		c.notified(in)
 	default:
 		return c.response(m)
@@ -60,19 +60,19 @@ func (c *Connection) notified(in transport.Inbound) {
 	case "notifications/message":
 		c.logged(in)
 	default:
-		if !protocol.Known(m.Method) {
-			c.extended(in)
+		if !protocol.IsKnownMethod(m.Method) {
+			c.passExtension(in)
 			return
 		}
-		lists := catalog.Touched(m.Method)
+		lists := catalog.ChangedKinds(m.Method)
 		if len(lists) == 0 {
 			if !c.awaits(m) {
 				c.undelivered(m.Method, "unsubscribed")
 				return
 			}
-			c.dispatch(m, everybody)
+			c.dispatch(m, allSessions)
 		}
-		_ = c.listed(func(s *listStep) { s.announced(lists) })
+		_ = c.stepLists(func(s *listStep) { s.announced(lists) })
 	}
 }
 
@@ -154,7 +154,9 @@ func (c *Connection) number() uint8 {
 
 // gate returns what was agreed with this server: the revision, and the capabilities of both sides.
 func (c *Connection) gate() protocol.Gate {
-	return protocol.Gate{Version: c.facts.Version, Client: c.told, Server: c.facts.Capabilities}
+	return protocol.Gate{
+		Version: c.facts.Version, Client: c.toldCapabilities, Server: c.facts.Capabilities,
+	}
 }
 
 // wantsLog filters log lines by the level that was asked for. A session that asked for none gets
@@ -180,8 +182,8 @@ func (c *Connection) control(in transport.Inbound) error {
 				r.CloseStream(m.Retry)
 			}
 		}
-	case streamable.Standing:
-		c.standing(m)
+	case streamable.StandaloneState:
+		c.standingStream(m)
 	case streamable.Undelivered:
 		c.answerRefused(m)
 	case streamable.Unreached:

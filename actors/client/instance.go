@@ -10,14 +10,14 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// Another asks the catalogue for one more instance of a connection's server. A connection makes
-// this call. The answer may come before the new instance is ready: the instance then queues the
-// calls that it is handed.
-type Another = otp.Call[AnotherRequest, Instance]
+// StartInstance asks the catalogue for one more instance of a connection's server. A connection
+// makes this call. The answer may come before the new instance is ready: the instance then queues
+// the calls that it is handed.
+type StartInstance = otp.Call[StartInstanceRequest, Instance]
 
-// AnotherRequest names the connection that wants another instance, and the capabilities that the
-// server is told. Most bounds the number of instances, including that connection.
-type AnotherRequest struct {
+// StartInstanceRequest names the connection that wants another instance, and the capabilities that
+// the server is told. Most bounds the number of instances, including that connection.
+type StartInstanceRequest struct {
 	Server  string
 	Key     tenant.Key
 	Declare protocol.ClientCapabilities
@@ -32,13 +32,13 @@ type Instance struct {
 
 // Messages that the first connection sends to itself.
 type (
-	impatient struct{}
-	regrow    struct{}
-	another   struct {
+	lookAgainDue     struct{}
+	retryInstanceDue struct{}
+	instanceStarted  struct {
 		i   Instance
 		err error
 	}
-	rested struct{ ref otp.Ref }
+	idleInstanceDue struct{ ref otp.Ref }
 )
 
 // Messages between the instances of a server. handed has the ordinary message class. The others are
@@ -59,50 +59,50 @@ type (
 		number uint64
 	}
 	// vacant says that an instance has no calls left, including the last that it was handed.
-	vacant struct {
+	instanceIdle struct {
 		Instance
 		last uint64
 	}
-	// offers lists the tools of an instance, once its server has announced that they changed.
-	offers struct {
+	// toolsChanged lists the tools of an instance, once its server has announced that they changed.
+	toolsChanged struct {
 		ref   otp.Ref
 		tools map[string]bool
 	}
 )
 
-func (offers) Class() otp.Class { return otp.Owed }
-func (adopt) Class() otp.Class  { return otp.Owed }
-func (vacant) Class() otp.Class { return otp.Owed }
+func (toolsChanged) Class() otp.Class { return otp.Reserved }
+func (adopt) Class() otp.Class        { return otp.Reserved }
+func (instanceIdle) Class() otp.Class { return otp.Reserved }
 
 // adopted takes note of the connection that hands this instance its calls (the primary).
 func (c *Connection) adopted(m adopt) {
 	c.primary, c.last = m.by, m.last
 	c.p.Monitor(m.by)
 	c.tellTools()
-	c.vacate()
+	c.reportIdle()
 }
 
 // handed takes a call from another connection. The log level of the call's session becomes the
 // server's level. While calls of several sessions overlap, the most verbose of their levels holds;
 // the next call that comes alone replaces it.
-func (c *Connection) handed(m *handed) {
-	m.Exchange.Take(c.self)
+func (c *Connection) takeHanded(m *handed) {
+	m.Exchange.SetHolder(c.self)
 	c.last = m.number
 	alone := c.calls.len()+len(c.queue) == 0 // otherwise it is written beside other calls
 	c.clients.handed(m.Exchange.Session, m.user, alone)
-	c.interested(interest.Event{
+	c.stepInterest(interest.Event{
 		Op: interest.Level, Session: m.Exchange.Session, Level: m.level, Alone: alone,
 	})
 	c.forward(m.Exchange)
 }
 
-// vacate tells the primary that this instance has no calls. An instance whose primary is gone ends
-// if it stays without one.
-func (c *Connection) vacate() {
+// reportIdle tells the primary that this instance has no calls. An instance whose primary is gone
+// ends if it stays without one.
+func (c *Connection) reportIdle() {
 	if c.primary == (otp.Ref{}) || c.state != Ready || len(c.queue)+c.calls.len() > 0 {
 		return
 	}
-	if c.p.Send(c.primary, vacant{Instance{c.p.Self(), c.o.Key}, c.last}) != nil {
+	if c.p.Send(c.primary, instanceIdle{Instance{c.p.Self(), c.o.Key}, c.last}) != nil {
 		c.primary = otp.Ref{}
 		c.maybeLinger()
 	}
@@ -111,7 +111,7 @@ func (c *Connection) vacate() {
 // tellTools tells the primary which tools this instance has.
 func (c *Connection) tellTools() {
 	if c.o.Key.Instance > 0 && c.primary != (otp.Ref{}) && c.listing.had[catalog.Tools] {
-		_ = c.p.Send(c.primary, offers{c.p.Self(), c.tools()})
+		_ = c.p.Send(c.primary, toolsChanged{c.p.Self(), c.tools()})
 	}
 }
 

@@ -21,25 +21,25 @@ const (
 	InstanceRest  = instances.Rest
 )
 
-// spread hands calls that wait for their turn to idle instances, once the calls that they wait for
-// have lasted long enough. If no instance is idle, another one is started.
+// distribute hands calls that wait for their turn to idle instances, once the calls that they wait
+// for have lasted long enough. If no instance is idle, another one is started.
 //
 // Calls that no instance can take are written beside a call whose user is being asked. The calls
 // that were queued behind calls handed over may have their turn here.
-func (c *Connection) spread() {
+func (c *Connection) distribute() {
 	if c.handOut() {
-		c.writeFree()
+		c.writeAdmitted()
 	}
 	c.writeBeside()
-	c.press()
+	c.refuseDelayed()
 }
 
 // handOut hands waiting calls to idle instances, and reports whether it handed over any.
 func (c *Connection) handOut() (some bool) {
 	for n := c.waits(); n >= 0; n = c.waits() {
-		e := c.instances.Place(c.view(), c.since())
+		e := c.instances.Place(c.view(), c.oldestInFlight())
 		if e.Do != instances.Hand {
-			c.instanced([]instances.Effect[otp.Ref]{e})
+			c.applyInstanceEffects([]instances.Effect[otp.Ref]{e})
 			return some
 		}
 		if !c.hand(c.queue[n], e.To) {
@@ -52,30 +52,32 @@ func (c *Connection) handOut() (some bool) {
 	return some
 }
 
-// instanced performs the effects of an event that concerns the other instances.
-func (c *Connection) instanced(effects []instances.Effect[otp.Ref]) {
+// applyInstanceEffects performs the effects of an event that concerns the other instances.
+func (c *Connection) applyInstanceEffects(effects []instances.Effect[otp.Ref]) {
 	for _, e := range effects {
 		switch e.Do {
 		case instances.Again:
 			c.lookAgain(e.Wait)
 		case instances.Start:
 			otp.CallAsync(c.p, c.o.Catalog,
-				AnotherRequest{Server: c.o.Server, Key: c.o.Key, Declare: c.told, Most: c.view().Most()},
-				func(i Instance, err error) any { return another{i, err} })
+				StartInstanceRequest{
+					Server: c.o.Server, Key: c.o.Key, Declare: c.toldCapabilities, Most: c.view().Most(),
+				},
+				func(i Instance, err error) any { return instanceStarted{i, err} })
 		case instances.Retry:
-			c.p.After(e.Wait, regrow{})
+			c.p.After(e.Wait, retryInstanceDue{})
 		case instances.Adopt:
 			_ = c.p.Send(e.To, adopt{c.p.Self(), e.Last})
 		case instances.Watch:
 			c.p.Monitor(e.To)
 			c.followAll(e.To)
 		case instances.Look:
-			c.p.After(e.Wait, rested{e.To})
+			c.p.After(e.Wait, idleInstanceDue{e.To})
 		case instances.End:
 			_ = c.p.Send(c.o.Catalog,
 				&Unused{Server: c.o.Server, Key: e.Key, From: e.To, Why: closedInstance})
 		case instances.Turns:
-			c.takeTurns()
+			c.admitQueued()
 		}
 	}
 }
@@ -96,9 +98,9 @@ func (c *Connection) hand(x *request.Exchange, to otp.Ref) bool {
 		user:    c.clients[x.Session].User,
 		number:  c.instances.Next(to),
 	}
-	x.Take(&request.Hold{Ref: to})
+	x.SetHolder(&request.Holder{Ref: to})
 	if c.p.Send(to, call) != nil {
-		x.Take(c.self)
+		x.SetHolder(c.self)
 		return false
 	}
 	c.instances.Handed(to, x)
@@ -107,14 +109,14 @@ func (c *Connection) hand(x *request.Exchange, to otp.Ref) bool {
 
 // handTool hands over a call of a tool that only another instance has, and reports whether it did.
 func (c *Connection) handTool(x *request.Exchange) bool {
-	if x.Method != "tools/call" || !c.instances.Offer() {
+	if x.Method != "tools/call" || !c.instances.AnyOffers() {
 		return false
 	}
 	name, _ := splice.GetString(x.Params, "name")
 	if c.tools()[name] {
 		return false
 	}
-	to, ok := c.instances.With(name)
+	to, ok := c.instances.FirstWithTool(name)
 	return ok && c.hand(x, to)
 }
 
@@ -122,17 +124,17 @@ func (c *Connection) handTool(x *request.Exchange) bool {
 // waits for its turn here rather than for the server; -1 for none.
 func (c *Connection) waits() int {
 	if c.state != Ready || len(c.queue) == 0 || c.primary != (otp.Ref{}) || c.o.Instances <= 1 ||
-		c.free(c.queue[0]) {
+		c.mayWrite(c.queue[0]) {
 		return -1
 	}
-	return slices.IndexFunc(c.queue, func(x *request.Exchange) bool { return !x.Stays })
+	return slices.IndexFunc(c.queue, func(x *request.Exchange) bool { return !x.NeedsConnection })
 }
 
 // program reports whether an instance is a process.
 func (c *Connection) program() bool { return c.info().PID != 0 }
 
 // since returns when the oldest call was written that the queued calls wait for.
-func (c *Connection) since() time.Time {
+func (c *Connection) oldestInFlight() time.Time {
 	first := c.p.Now()
 	for _, f := range c.calls.all() {
 		if interactive(f.x.Method) && f.at.Before(first) {
@@ -144,23 +146,23 @@ func (c *Connection) since() time.Time {
 
 // lookAgain schedules another look at the waiting calls, unless one is scheduled already.
 func (c *Connection) lookAgain(wait time.Duration) {
-	if !c.turns.patient {
-		c.turns.patient = true
-		c.p.After(wait, impatient{})
+	if !c.turns.lookScheduled {
+		c.turns.lookScheduled = true
+		c.p.After(wait, lookAgainDue{})
 	}
 }
 
 // joined starts to use another instance, or notes that none could be had.
-func (c *Connection) joined(m another) {
+func (c *Connection) joined(m instanceStarted) {
 	if m.err == nil {
 		m.err = c.p.Send(m.i.Ref, adopt{c.p.Self(), 0})
 	}
 	if m.err == nil {
-		c.instanced(c.instances.Joined(c.view(), m.i.Ref, m.i.Key))
+		c.applyInstanceEffects(c.instances.Joined(c.view(), m.i.Ref, m.i.Key))
 		return
 	}
-	c.instanced(c.instances.Denied())
-	c.spread()
+	c.applyInstanceEffects(c.instances.Denied())
+	c.distribute()
 }
 
 // instanceDown handles the end of another instance or of the primary. It reports whether the
@@ -168,13 +170,13 @@ func (c *Connection) joined(m another) {
 func (c *Connection) instanceDown(m otp.Down) bool {
 	if m.Ref == c.primary && m.Ref != (otp.Ref{}) { // its next incarnation may not know of this one
 		c.p.Monitor(m.Ref)
-		c.vacate()
+		c.reportIdle()
 		return true
 	}
 	effects, known := c.instances.Down(m.Ref, otp.IsNormal(m.Reason) || !m.Ref.Alive())
-	c.instanced(effects)
+	c.applyInstanceEffects(effects)
 	if known && errors.Is(m.Reason, otp.ErrStuck) {
-		c.stuckWith(request.Hold{Ref: m.Ref, Incarnation: m.Incarnation}, m.Reason)
+		c.stuckWith(request.Holder{Ref: m.Ref, Incarnation: m.Incarnation}, m.Reason)
 	}
 	return known
 }
@@ -182,15 +184,15 @@ func (c *Connection) instanceDown(m otp.Down) bool {
 // stuckWith ends the calls that an instance held when it was replaced because it was stuck: its
 // replacement knows nothing of them. A call that the instance had not looked at yet goes to the
 // replacement.
-func (c *Connection) stuckWith(held request.Hold, why error) {
+func (c *Connection) stuckWith(held request.Holder, why error) {
 	for _, call := range c.instances.Calls(held.Ref) {
 		x := call.Exchange
-		if x.Held() != held {
+		if x.Holder() != held {
 			continue
 		}
-		lost := protocol.UpstreamLost(c.o.Server, x.Over(), why)
-		complete(x, nil, lost.Repeating(x.Method))
-		c.instanced(c.instances.Vacant(c.view(), held.Ref, tenant.Key{}, call.Number))
+		lost := protocol.UpstreamLost(c.o.Server, x.BeginEnd(), why)
+		complete(x, nil, lost.MarkRetryable(x.Method))
+		c.applyInstanceEffects(c.instances.Vacant(c.view(), held.Ref, tenant.Key{}, call.Number))
 	}
 }
 
@@ -198,28 +200,28 @@ func (c *Connection) stuckWith(held request.Hold, why error) {
 func (c *Connection) amongInstances(msg any) {
 	switch m := msg.(type) {
 	case *handed:
-		c.handed(m)
+		c.takeHanded(m)
 	case asking:
 		c.asksNow(m)
 	case yield:
 		c.giveUp()
 	case alsoFollow:
-		c.interested(interest.Event{Op: m.op, URI: m.uri, Session: m.row})
-	case offers:
-		c.instances.Offers(m.ref, m.tools)
+		c.stepInterest(interest.Event{Op: m.op, URI: m.uri, Session: m.row})
+	case toolsChanged:
+		c.instances.SetTools(m.ref, m.tools)
 	case adopt:
 		c.adopted(m)
-	case vacant:
-		c.instanced(c.instances.Vacant(c.view(), m.Ref, m.Key, m.last))
-	case impatient:
-		c.turns.patient = false
-		c.spread()
-	case regrow:
+	case instanceIdle:
+		c.applyInstanceEffects(c.instances.Vacant(c.view(), m.Ref, m.Key, m.last))
+	case lookAgainDue:
+		c.turns.lookScheduled = false
+		c.distribute()
+	case retryInstanceDue:
 		c.instances.Retried()
-		c.spread()
-	case another:
+		c.distribute()
+	case instanceStarted:
 		c.joined(m)
-	case rested:
-		c.instanced(c.instances.Rested(c.view(), m.ref))
+	case idleInstanceDue:
+		c.applyInstanceEffects(c.instances.Rested(c.view(), m.ref))
 	}
 }

@@ -16,7 +16,8 @@ import (
 // The calls that an instance holds when it hangs end as soon as it is replaced. A call that had not
 // come to it goes to its replacement, which is handed the next calls.
 func TestCallOfAnInstanceThatHungEnds(t *testing.T) {
-	for kind, taken := range map[string]bool{"client.inbound": true, "*client.Tell": false} {
+	for kind, taken := range map[string]bool{"client.inbound": true,
+		"*client.ClientNotification": false} {
 		run(t, shared, func(r *rig) {
 			p := r.program(r.dials)
 			r.call("one")
@@ -30,14 +31,14 @@ func TestCallOfAnInstanceThatHungEnds(t *testing.T) {
 			} else {
 				q.Reply(m, `{"content":[]}`)
 				r.Rest()
-				r.Send("other", &client.Tell{Method: "notifications/roots/list_changed"})
+				r.Send("other", &client.ClientNotification{Method: "notifications/roots/list_changed"})
 				x = r.call("two")
 				// The call waits there, whatever becomes of the connection that has handed it over.
-				if got := (request.Hold{Ref: r.Ref("other")}); x.Held() != got {
-					t.Errorf("held by %+v", x.Held())
+				if got := (request.Holder{Ref: r.Ref("other")}); x.Holder() != got {
+					t.Errorf("held by %+v", x.Holder())
 				}
 			}
-			time.Sleep(otp.DefaultHard + 2*time.Second)
+			time.Sleep(otp.DefaultHardTimeout + 2*time.Second)
 			next := r.program(r.others)
 			if !taken {
 				next.Reply(next.Expect("tools/call"), `{"content":[]}`)
@@ -71,17 +72,17 @@ func TestInstancesOutliveAFirstConnectionThatHung(t *testing.T) {
 				p.Expect("tools/call")
 				q := r.grow()
 				m := q.Expect("tools/call")
-				if got := (request.Hold{Ref: r.Ref("other"), Incarnation: 1}); x.Held() != got ||
-					mine.Held().Ref != r.Ref("conn") {
-					t.Errorf("held by %+v and %+v", x.Held(), mine.Held())
+				if got := (request.Holder{Ref: r.Ref("other"), Incarnation: 1}); x.Holder() != got ||
+					mine.Holder().Ref != r.Ref("conn") {
+					t.Errorf("held by %+v and %+v", x.Holder(), mine.Holder())
 				}
 				if !busy {
 					q.Reply(m, `{"content":[]}`)
 					r.Rest()
 				}
-				letGo := r.Stalls.Arm("conn", "*client.Tell")
-				r.send(&client.Tell{Method: "notifications/roots/list_changed"})
-				time.Sleep(otp.DefaultHard + 2*time.Second)
+				letGo := r.Stalls.Arm("conn", "*client.ClientNotification")
+				r.send(&client.ClientNotification{Method: "notifications/roots/list_changed"})
+				time.Sleep(otp.DefaultHardTimeout + 2*time.Second)
 				r.program(r.dials)
 				if unused := stage.Of[*client.Unused](&r.catalog.Log); busy != (len(unused) == 0) {
 					t.Fatalf("unused %+v", unused)
@@ -124,8 +125,8 @@ func TestInstanceThatWasVacantIsBusy(t *testing.T) {
 			Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1},
 		})
 		r.Rest()
-		letGo := r.Stalls.Arm("conn", "*client.Tell")
-		r.send(&client.Tell{Method: "notifications/roots/list_changed"})
+		letGo := r.Stalls.Arm("conn", "*client.ClientNotification")
+		r.send(&client.ClientNotification{Method: "notifications/roots/list_changed"})
 		x := r.call("two")
 		// The instance says that it has nothing to do, behind the call.
 		q := r.program(r.others)

@@ -40,7 +40,9 @@ func (r *rig) program(dials chan dial) *mcptest.Peer {
 }
 
 // wanted returns the requests for another instance that the catalogue got.
-func (r *rig) wanted() []*client.Another { return stage.Of[*client.Another](&r.catalog.Log) }
+func (r *rig) wanted() []*client.StartInstance {
+	return stage.Of[*client.StartInstance](&r.catalog.Log)
+}
 
 // grow gives the connection the other instance that it has asked for.
 func (r *rig) grow() *mcptest.Peer {
@@ -68,8 +70,8 @@ func TestCallThatWaitsGetsAnInstance(t *testing.T) {
 		p := r.program(r.dials)
 		r.attach("one")
 		r.attach("two")
-		<-r.wish(client.Wish{Session: "one"})
-		granted := r.wish(client.Wish{Session: "two", Level: "debug"})
+		<-r.wish(client.SubscriptionIntent{Session: "one"})
+		granted := r.wish(client.SubscriptionIntent{Session: "two", Level: "debug"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		<-granted
 		first, second := r.call("one"), r.call("two")
@@ -377,7 +379,7 @@ func TestCallThatStaysGetsNoInstance(t *testing.T) {
 		r.call("one")
 		m := p.Expect("tools/call")
 		x := r.exchange("two", "tools/call", `{"name":"a","task":{}}`)
-		x.Stays = true
+		x.NeedsConnection = true
 		r.send(&request.Forward{Exchange: x})
 		p.ExpectNothing(3 * client.Patience)
 		if got := r.wanted(); len(got) > 0 {

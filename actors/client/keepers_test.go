@@ -14,7 +14,7 @@ import (
 func (r *rig) stays(row, method, params string) {
 	r.T.Helper()
 	x := r.exchange(row, method, params)
-	x.Stays = true
+	x.NeedsConnection = true
 	r.send(&request.Forward{Exchange: x})
 }
 

@@ -19,7 +19,7 @@ import (
 func keeping(declared string, most int64) (*quota.Account, setup) {
 	l := quota.NewLedger(nil)
 	l.Bound(quota.Bounds{Tenants: 1, Total: most})
-	account := l.Of("acme")
+	account := l.Account("acme")
 	return account, func(o *client.Options) {
 		declares(declared)(o)
 		o.Kept = account
@@ -73,8 +73,8 @@ func TestEarlyQuestionsAreCounted(t *testing.T) {
 					t.Errorf("%d bytes count", bytes())
 				}
 			})
-			if account.Kept() != 0 {
-				t.Errorf("%d bytes count at the end", account.Kept())
+			if account.Total() != 0 {
+				t.Errorf("%d bytes count at the end", account.Total())
 			}
 		})
 	}
@@ -96,10 +96,10 @@ func TestRememberedSubscriptionsAreCounted(t *testing.T) {
 		}
 		r.attach("one")
 		r.attach("two")
-		r.wish(client.Wish{Session: "one", URIs: uris})
+		r.wish(client.SubscriptionIntent{Session: "one", URIs: uris})
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.wish(client.Wish{Session: "two", URIs: uris[:1]})
+		r.wish(client.SubscriptionIntent{Session: "two", URIs: uris[:1]})
 		r.Rest()
 		if bytes() != all {
 			t.Errorf("%d bytes count, want %d", bytes(), all)
@@ -118,8 +118,8 @@ func TestRememberedSubscriptionsAreCounted(t *testing.T) {
 			t.Errorf("%d bytes count for the other session, want %d", bytes(), want)
 		}
 	})
-	if account.Kept() != 0 {
-		t.Errorf("%d bytes count at the end", account.Kept())
+	if account.Total() != 0 {
+		t.Errorf("%d bytes count at the end", account.Total())
 	}
 }
 
@@ -159,12 +159,12 @@ func TestAnswersOfClientsCount(t *testing.T) {
 			run(t, change, func(r *rig) {
 				p := r.program(r.dials)
 				x := r.exchange("one", "tools/call", `{"name":"a"}`)
-				x.Count(account.Hold(quota.Requests, 0))
+				x.Count(account.Count(quota.Requests, 0))
 				r.send(&request.Forward{Exchange: x})
 				p.Expect("tools/call")
 				p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
 				r.Rest()
-				counts := func() bool { r.Rest(); return account.Kept() >= int64(len(large)) }
+				counts := func() bool { r.Rest(); return account.Total() >= int64(len(large)) }
 				ends(r, p, func(id jsonrpc.ID) {
 					a := &client.Answer{Question: id, Result: large}
 					if a.Count(account); !counts() {
@@ -173,8 +173,8 @@ func TestAnswersOfClientsCount(t *testing.T) {
 					r.send(a)
 				}, counts)
 				r.Rest()
-				if x.Settle(request.Outcome{How: request.Cancelled}); account.Kept() != 0 {
-					t.Errorf("%d bytes count in the end", account.Kept())
+				if x.Settle(request.Outcome{Ending: request.Cancelled}); account.Total() != 0 {
+					t.Errorf("%d bytes count in the end", account.Total())
 				}
 			})
 		})
@@ -189,7 +189,7 @@ func TestAnswersThatWaitCountTogether(t *testing.T) {
 	run(t, change, func(r *rig) {
 		p := r.program(r.dials)
 		x := r.exchange("one", "tools/call", `{"name":"a"}`)
-		x.Count(account.Hold(quota.Requests, 0))
+		x.Count(account.Count(quota.Requests, 0))
 		r.send(&request.Forward{Exchange: x})
 		p.Expect("tools/call")
 		questions := []jsonrpc.ID{
@@ -205,7 +205,7 @@ func TestAnswersThatWaitCountTogether(t *testing.T) {
 			a.Count(account)
 			r.send(a)
 			r.Rest()
-			if got, want := account.Kept(), int64((n+1)*len(large)); got < want {
+			if got, want := account.Total(), int64((n+1)*len(large)); got < want {
 				t.Errorf("%d bytes of %d answers count, want %d", got, n+1, want)
 			}
 		}
@@ -214,8 +214,8 @@ func TestAnswersThatWaitCountTogether(t *testing.T) {
 			p.ExpectAnswer(id)
 		}
 		r.Rest()
-		if x.Settle(request.Outcome{How: request.Cancelled}); account.Kept() != 0 {
-			t.Errorf("%d bytes count in the end", account.Kept())
+		if x.Settle(request.Outcome{Ending: request.Cancelled}); account.Total() != 0 {
+			t.Errorf("%d bytes count in the end", account.Total())
 		}
 	})
 }
@@ -227,7 +227,9 @@ func TestNotificationsThatNobodyHandlesCountNoMore(t *testing.T) {
 		r.program(r.dials)
 		letGo := r.Stalls.Arm("conn", "client.Stop")
 		r.send(client.Stop{Why: client.Removed(nil)})
-		r.send(&client.Tell{Method: "notifications/x", Kept: account.Hold(quota.Requests, 1000)})
+		r.send(&client.ClientNotification{
+			Method: "notifications/x", Kept: account.Count(quota.Requests, 1000),
+		})
 		letGo()
 		r.Rest()
 		if n := account.Holding().Kinds[quota.Requests]; n != 0 {

@@ -13,7 +13,7 @@ import (
 // incident.
 func TestConnectionsToAURLShareAnIncident(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(1000+int64(s), 0) }
-	k := &Known{}
+	k := &SharedServerState{}
 	for _, step := range []struct {
 		what       string
 		since, now int
@@ -29,8 +29,8 @@ func TestConnectionsToAURLShareAnIncident(t *testing.T) {
 		{"one that was not", 50, 102, false, "f", false},
 	} {
 		if step.ready {
-			k.is(otp.Ref{})
-			k.isNot(otp.Ref{})
+			k.markReady(otp.Ref{})
+			k.markNotReady(otp.Ref{})
 		}
 		fresh := map[bool]string{true: "a", false: "f"}[step.now == 10]
 		got, first := k.began(at(step.since), at(step.now), fresh)
@@ -43,27 +43,27 @@ func TestConnectionsToAURLShareAnIncident(t *testing.T) {
 // The start of a connection is reported unless another is ready, or the server is in trouble
 // already.
 func TestRoutineStarts(t *testing.T) {
-	k := &Known{}
+	k := &SharedServerState{}
 	if k.routine() {
 		t.Error("the first start is routine")
 	}
-	if !k.is(otp.Ref{}) || !k.routine() {
+	if !k.markReady(otp.Ref{}) || !k.routine() {
 		t.Error("the first that is ready is no news, or the start of a second is")
 	}
-	k.isNot(otp.Ref{})
+	k.markNotReady(otp.Ref{})
 	if k.routine() {
 		t.Error("the start after a quiet end is routine")
 	}
 	for i, news := range []bool{true, false} {
-		if k.begins(otp.Ref{}) != news {
+		if k.markStarting(otp.Ref{}) != news {
 			t.Errorf("start %d while others start: news is %t", i, !news)
 		}
 	}
-	k.isNot(otp.Ref{})
-	if !k.begins(otp.Ref{}) {
+	k.markNotReady(otp.Ref{})
+	if !k.markStarting(otp.Ref{}) {
 		t.Error("the start after one that has failed is routine")
 	}
-	k.isNot(otp.Ref{})
+	k.markNotReady(otp.Ref{})
 	k.began(time.Time{}, time.Unix(1, 0), "a")
 	if !k.routine() {
 		t.Error("a dial of a server in trouble is news")
@@ -72,22 +72,22 @@ func TestRoutineStarts(t *testing.T) {
 
 // Open questions are remembered for a while, and no more of them than the bound.
 func TestAskedQuestionsAreBounded(t *testing.T) {
-	k, now := &Known{}, time.Unix(1, 0)
+	k, now := &SharedServerState{}, time.Unix(1, 0)
 	question := func(i int) (q [sha256.Size]byte) {
 		q[0], q[1] = byte(i), byte(i>>8)
 		return q
 	}
 	for i := range MaxAsked + 10 {
 		now = now.Add(time.Millisecond)
-		k.ask(question(i), now)
+		k.questionOpened(question(i), now)
 	}
-	if n := len(k.asked); n != MaxAsked {
+	if n := len(k.openQuestions); n != MaxAsked {
 		t.Errorf("%d are remembered, want %d", n, MaxAsked)
 	}
 	if k.isAsked(question(0), now) || !k.isAsked(question(MaxAsked+9), now) {
 		t.Error("not the oldest were forgotten")
 	}
-	if k.settle(question(MaxAsked + 8)); k.isAsked(question(MaxAsked+8), now) {
+	if k.questionClosed(question(MaxAsked + 8)); k.isAsked(question(MaxAsked+8), now) {
 		t.Error("it is remembered although it is settled")
 	}
 	if now = now.Add(AskedFor + time.Second); k.isAsked(question(MaxAsked+9), now) {
@@ -98,20 +98,20 @@ func TestAskedQuestionsAreBounded(t *testing.T) {
 // Each status of a server in trouble is reported once, until there are too many or the trouble is
 // over.
 func TestEachStatusOfATroubleIsToldOnce(t *testing.T) {
-	var k Known
+	var k SharedServerState
 	now := time.Now()
 	k.began(now, now, "one")
-	for status := range 2 * MaxTrouble {
-		if got := k.isNews(status); got != (status < MaxTrouble) {
+	for status := range 2 * MaxIncidentStatuses {
+		if got := k.firstReport(status); got != (status < MaxIncidentStatuses) {
 			t.Errorf("the status %d is news: %v", status, got)
 		}
-		if k.isNews(status) {
+		if k.firstReport(status) {
 			t.Errorf("the status %d is news again", status)
 		}
 	}
-	k.is(otp.Ref{})
+	k.markReady(otp.Ref{})
 	k.began(now.Add(time.Minute), now.Add(time.Minute), "two")
-	if !k.isNews(0) {
+	if !k.firstReport(0) {
 		t.Error("of the next trouble nothing is told")
 	}
 }

@@ -10,7 +10,7 @@ import (
 // A connection that has ended is not ready, however it ended. Otherwise one row would be kept for
 // each session with a connection of its own, and the next start would not be reported.
 func TestEndedConnectionIsNotReady(t *testing.T) {
-	known := &client.Known{}
+	known := &client.SharedServerState{}
 	run(t, func(o *client.Options) { o.Known = known }, func(r *rig) {
 		r.remotely()
 		if n := known.ReadyCount(); n != 1 {

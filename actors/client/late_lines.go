@@ -33,7 +33,7 @@ type late struct {
 }
 
 // awaitsLines holds the answer to a call back for log lines, and reports whether it does.
-func (c *Connection) awaitsLines(id jsonrpc.ID, f *flight, a request.Outcome) bool {
+func (c *Connection) awaitsLines(id jsonrpc.ID, f *inflightRequest, a request.Outcome) bool {
 	l := &c.lines
 	if !l.apart || l.together || !standsAlone(f.x) || f.x.Level == "" ||
 		!c.facts.Version.Has(protocol.SetLevel) || !c.facts.Capabilities.Has("logging") {
@@ -49,7 +49,7 @@ func (c *Connection) awaitsLines(id jsonrpc.ID, f *flight, a request.Outcome) bo
 
 // awaiting returns the calls whose answers wait for log lines.
 func (l *lateLines) awaiting() (calls []*request.Exchange) {
-	for _, a := range order.By(l.answers, jsonrpc.ID.Compare) {
+	for _, a := range order.SortedBy(l.answers, jsonrpc.ID.Compare) {
 		calls = append(calls, a.x)
 	}
 	return calls
@@ -65,7 +65,7 @@ func (c *Connection) linesOver(id jsonrpc.ID) {
 
 // linesEnd passes on all answers that wait: the server will say nothing more.
 func (c *Connection) linesEnd() {
-	for id := range order.By(c.lines.answers, jsonrpc.ID.Compare) {
+	for id := range order.SortedBy(c.lines.answers, jsonrpc.ID.Compare) {
 		c.linesOver(id)
 	}
 }

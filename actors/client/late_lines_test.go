@@ -49,7 +49,7 @@ func TestLogLinesBehindTheAnswer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				p := r.ready(`{"tools":{},"logging":{}}`)
-				p.Send(transport.Inbound{Control: streamable.Standing{Open: tt.open}})
+				p.Send(transport.Inbound{Control: streamable.StandaloneState{Open: tt.open}})
 				x := r.exchange("one", "tools/call", `{"name":"a"}`)
 				x.Version, x.Level = protocol.V20260728, tt.level
 				r.send(&request.Forward{Exchange: x})

@@ -17,7 +17,7 @@ func (c *Connection) maybeLinger() {
 		return
 	}
 	c.linger.Stop()
-	c.linger = c.p.After(after, lingered{})
+	c.linger = c.p.After(after, lingerOver{})
 }
 
 func (c *Connection) lingers() time.Duration {
@@ -45,7 +45,7 @@ func (c *Connection) retire(removed bool) {
 	if c.removed && c.state == Backoff {
 		c.refuseAll()
 	}
-	c.instanced(c.instances.Retired(c.view()))
+	c.applyInstanceEffects(c.instances.Retired(c.view()))
 	c.maybeLinger()
 }
 
@@ -58,7 +58,9 @@ func (c *Connection) idle() {
 		return
 	case !c.vacant():
 	case c.o.Listened && c.o.Key.Share != tenant.BySession && !c.retired:
-		otp.CallAsync(c.p, c.o.Dispatcher, notification.HeardRequest{Server: c.o.Server, Key: c.o.Key},
+		otp.CallAsync(c.p, c.o.Dispatcher, notification.HasListenersRequest{
+			Server: c.o.Server, Key: c.o.Key,
+		},
 			func(some bool, err error) any { return listened{some || err != nil} })
 		return
 	default:
@@ -69,7 +71,7 @@ func (c *Connection) idle() {
 
 // vacant reports whether the connection has no calls, nor instances that may have some.
 func (c *Connection) vacant() bool {
-	return c.calls.len()+len(c.queue)+len(c.drives)+c.instances.Len() == 0
+	return c.calls.len()+len(c.queue)+len(c.mrtrCalls)+c.instances.Len() == 0
 }
 
 // listened says whether sessions listen to this connection.

@@ -33,10 +33,11 @@ const (
 // done with the subscription only then (see renewLists).
 const LeaveTime = time.Second
 
-// listen is a subscription of ours to a modern server (2026-07-28 §basic/patterns/subscriptions).
-// There is one for the lists and one for each resource. They never have anything in common, because
-// some servers take a second subscription to the same thing for a replacement of the first.
-type listen struct {
+// listenSubscription is a subscription of ours to a modern server (2026-07-28
+// §basic/patterns/subscriptions). There is one for the lists and one for each resource. They never
+// have anything in common, because some servers take a second subscription to the same thing for a
+// replacement of the first.
+type listenSubscription struct {
 	id jsonrpc.ID // ours, while it is in Connection.listens
 	// uri is that of the resource, or the name of a filter of extensions; empty for the lists.
 	uri     string
@@ -46,17 +47,17 @@ type listen struct {
 	leaving bool          // ended from here, and the server may not be done with it
 	then    []func(error) // called once with nil, or why the server did not agree
 	timer   otp.Timer
-	pace    pace
+	pace    backoff
 }
 
-// relisten says that the pause before a subscription is opened again is over.
-type relisten struct {
-	l       *listen
+// reopenListenDue says that the pause before a subscription is opened again is over.
+type reopenListenDue struct {
+	l       *listenSubscription
 	attempt uint64 // of the server that it was made to
 }
 
 // lateAck says that a server has not confirmed a subscription, or its end, in time.
-type lateAck struct{ id jsonrpc.ID }
+type ackTimeout struct{ id jsonrpc.ID }
 
 // listenLists subscribes to the changes of every list that the server announces.
 func (c *Connection) listenLists() {
@@ -66,8 +67,10 @@ func (c *Connection) listenLists() {
 	}
 }
 
-func newListen(uri string, f subscription.Filter) *listen {
-	return &listen{uri: uri, filter: f, pace: pace{first: FirstListen, last: LastListen}}
+func newListen(uri string, f subscription.Filter) *listenSubscription {
+	return &listenSubscription{
+		uri: uri, filter: f, pace: backoff{first: FirstListen, last: LastListen},
+	}
 }
 
 // listenTo subscribes to a resource. If an earlier subscription to it is being opened or ended, the
@@ -75,13 +78,13 @@ func newListen(uri string, f subscription.Filter) *listen {
 // If sessions count as subscribed all the same, the subscription is opened again until it is in
 // force.
 func (c *Connection) listenTo(uri string, then func(error)) {
-	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
+	for _, l := range order.SortedBy(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == uri && !l.acked {
 			l.then = append(l.then, then)
 			return
 		}
 	}
-	f, ofExtensions := subscription.Named(uri)
+	f, ofExtensions := subscription.FilterFromName(uri)
 	if !ofExtensions {
 		f.URIs = []string{uri}
 	}
@@ -95,7 +98,7 @@ func (c *Connection) listenTo(uri string, then func(error)) {
 }
 
 // openListen sends one subscription, if there is room for one more.
-func (c *Connection) openListen(l *listen) {
+func (c *Connection) openListen(l *listenSubscription) {
 	l.acked = false
 	if l.uri != "" && c.resourceListens() >= MaxListens-1 {
 		c.openFailed(l, protocol.Overloaded("subscription table of server "+c.o.Server, 0))
@@ -111,7 +114,7 @@ func (c *Connection) openListen(l *listen) {
 		return
 	}
 	l.id, c.listens[id] = id, l
-	l.timer = c.p.After(c.o.RequestTimeout(), lateAck{id})
+	l.timer = c.p.After(c.o.RequestTimeout(), ackTimeout{id})
 }
 
 // acknowledged handles what a server has agreed to.
@@ -139,7 +142,7 @@ func (c *Connection) acknowledged(m jsonrpc.Message) {
 
 // notGranted stops offering the changes of lists that the server was asked to announce and did not
 // grant: clients would be told of none, as with a legacy server without a stream (see standing).
-func (c *Connection) notGranted(l *listen, granted subscription.Filter) {
+func (c *Connection) notGranted(l *listenSubscription, granted subscription.Filter) {
 	var unheard []string
 	for _, list := range []struct {
 		path            string
@@ -169,7 +172,7 @@ func subscriptionOf(params jsontext.Value) jsonrpc.ID {
 	return id
 }
 
-func (c *Connection) settleListen(l *listen, err error) {
+func (c *Connection) settleListen(l *listenSubscription, err error) {
 	waiting := l.then
 	l.then = nil
 	for _, then := range waiting {
@@ -179,7 +182,7 @@ func (c *Connection) settleListen(l *listen, err error) {
 
 // listenEnded opens a subscription again that ended without our doing. Changes in between were not
 // announced, so everything counts as changed.
-func (c *Connection) listenEnded(l *listen, err error) {
+func (c *Connection) listenEnded(l *listenSubscription, err error) {
 	if l.leaving {
 		c.left(l)
 		return
@@ -197,7 +200,7 @@ func (c *Connection) listenEnded(l *listen, err error) {
 // before it granted anything. If sessions count as subscribed, it is opened again after its pause,
 // since no message would tell them that they are not. So is the subscription to lists, unless the
 // server has refused it. A server that does not know the method is not asked again.
-func (c *Connection) openFailed(l *listen, err error) {
+func (c *Connection) openFailed(l *listenSubscription, err error) {
 	_, refused := errors.AsType[*jsonrpc.Error](err)
 	unknown := unknownListen(err)
 	if err == nil || refused || unknown {
@@ -223,15 +226,15 @@ func unknownListen(err error) bool {
 }
 
 // listenLater opens a subscription again after its pause.
-func (c *Connection) listenLater(l *listen) {
+func (c *Connection) listenLater(l *listenSubscription) {
 	wait := l.pace.next(c.p.Now())
-	l.pace.did(c.p.Now().Add(wait))
+	l.pace.record(c.p.Now().Add(wait))
 	c.paused[l.uri] = l
-	c.p.After(wait, relisten{l, c.attempt})
+	c.p.After(wait, reopenListenDue{l, c.attempt})
 }
 
 // lateAck gives up on a server that does not confirm.
-func (c *Connection) lateAck(l *listen) {
+func (c *Connection) ackTimedOut(l *listenSubscription) {
 	switch {
 	case l == nil, l.acked:
 	case l.leaving:
@@ -245,9 +248,9 @@ func (c *Connection) lateAck(l *listen) {
 
 // listenAgain opens a subscription after its pause, if its server is still there and nobody has
 // subscribed to the same thing meanwhile. While the server is away, it waits for the server.
-func (c *Connection) listenAgain(m relisten) {
+func (c *Connection) listenAgain(m reopenListenDue) {
 	l := m.l
-	if m.attempt != c.attempt || c.paused[l.uri] != l { // another has taken its place
+	if m.attempt != c.attempt || c.paused[l.uri] != l { // instanceStarted has taken its place
 		return
 	}
 	switch {
@@ -291,7 +294,7 @@ func (c *Connection) listensTo(uri string) bool {
 }
 
 // missed tells clients what may have changed while a subscription was not in force.
-func (c *Connection) missed(l *listen) {
+func (c *Connection) missed(l *listenSubscription) {
 	l.missed = false
 	if l.uri != "" {
 		c.updated(l.uri)
@@ -323,7 +326,7 @@ func (c *Connection) updated(uri string) { c.updatedTo(uri, "") }
 
 // updatedTo is updated for one session; empty is for all.
 func (c *Connection) updatedTo(uri, session string) {
-	if _, ok := subscription.Named(uri); ok { // the meaning of the filter is not known here
+	if _, ok := subscription.FilterFromName(uri); ok { // the meaning of the filter is not known here
 		return
 	}
 	params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
@@ -335,7 +338,7 @@ func (c *Connection) updatedTo(uri, session string) {
 
 // unlistenTo ends the subscription to a resource.
 func (c *Connection) unlistenTo(uri string) {
-	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
+	for _, l := range order.SortedBy(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == uri && uri != "" {
 			c.settleListen(l, nil) // the sessions that waited have given it up
 			c.unlisten(l)
@@ -344,7 +347,7 @@ func (c *Connection) unlistenTo(uri string) {
 }
 
 // unlisten ends a subscription from our side.
-func (c *Connection) unlisten(l *listen) {
+func (c *Connection) unlisten(l *listenSubscription) {
 	if c.listens[l.id] != l || l.leaving {
 		return
 	}
@@ -353,7 +356,7 @@ func (c *Connection) unlisten(l *listen) {
 	c.send(jsonrpc.Notification("notifications/cancelled",
 		cancelled(l.id, "no client listens any more")))
 	if c.piped() {
-		l.timer = c.p.After(LeaveTime, lateAck{l.id})
+		l.timer = c.p.After(LeaveTime, ackTimeout{l.id})
 	} else {
 		c.left(l)
 	}
@@ -362,7 +365,7 @@ func (c *Connection) unlisten(l *listen) {
 // left handles the end of a subscription that was ended from here. It opens the subscription to
 // lists again, and one to a resource that a session wants meanwhile, or still counts as subscribed
 // to.
-func (c *Connection) left(l *listen) {
+func (c *Connection) left(l *listenSubscription) {
 	c.forgetListen(l)
 	c.renewLists(l)
 	switch {
@@ -378,11 +381,11 @@ func (c *Connection) left(l *listen) {
 // renewLists opens the subscription to lists anew after a subscription to a resource has ended on a
 // pipe. A server of the Go SDK (1.8.0) has one subscription to lists in a session, and a pipe is
 // one session. It forgets that subscription when any subscription ends.
-func (c *Connection) renewLists(ended *listen) {
+func (c *Connection) renewLists(ended *listenSubscription) {
 	if ended.uri == "" || !c.piped() {
 		return
 	}
-	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
+	for _, l := range order.SortedBy(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == "" {
 			c.unlisten(l)
 		}
@@ -392,7 +395,7 @@ func (c *Connection) renewLists(ended *listen) {
 // piped reports whether the server is on a pipe, where everything belongs to one session.
 func (c *Connection) piped() bool { return c.info().URL == "" }
 
-func (c *Connection) forgetListen(l *listen) {
+func (c *Connection) forgetListen(l *listenSubscription) {
 	l.timer.Stop()
 	l.leaving = false
 	if c.listens[l.id] == l {

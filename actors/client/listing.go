@@ -31,7 +31,7 @@ type fetching struct {
 	due   bool  // it is going to be fetched, after a pause
 	told  bool  // the server has announced a change, and its clients were not told
 	why   error // why the last fetch failed; nil if it did not
-	pace  pace
+	pace  backoff
 	items []jsontext.Value // fetched so far
 	pages *protocol.Pages
 }
@@ -71,7 +71,7 @@ func (s *listStep) do(e listEffect) { s.effects = append(s.effects, e) }
 func (l *listing) reset() {
 	l.news, l.fetching = nil, [Kinds]fetching{}
 	for k := range l.fetching {
-		l.fetching[k].pace = pace{first: FirstRelist, last: LastRelist}
+		l.fetching[k].pace = backoff{first: FirstRelist, last: LastRelist}
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *listStep) fetched(k catalog.Kind, items []jsontext.Value) {
 	f.busy, f.items, f.pages = false, nil, nil
 	// The first fetch does not count, so that a change after it is fetched at once.
 	if f.again || s.ready {
-		f.pace.did(s.now)
+		f.pace.record(s.now)
 	}
 	s.learn(k, items)
 	s.do(listEffect{do: knowList, kind: k})
@@ -129,7 +129,7 @@ func (s *listStep) learn(k catalog.Kind, items []jsontext.Value) {
 	f := &s.fetching[k]
 	changed := s.ever && catalog.Diff(k, s.lists[k], items).Any()
 	if changed {
-		f.pace.atMost(changedPause(items))
+		f.pace.limit(changedPause(items))
 	}
 	if f.told || changed {
 		s.news = append(s.news, k)

@@ -21,8 +21,8 @@ type listsLate struct{ attempt uint64 }
 // refetch says that the pause before a list is fetched again is over.
 type refetch struct{ kind catalog.Kind }
 
-// listed handles an event of the lists, and performs its effects.
-func (c *Connection) listed(event func(*listStep)) error {
+// stepLists handles an event of the lists, and performs its effects.
+func (c *Connection) stepLists(event func(*listStep)) error {
 	s := listStep{listing: &c.listing, now: c.p.Now(), ready: c.state == Ready, facts: c.facts}
 	event(&s)
 	for _, e := range s.effects {
@@ -48,7 +48,7 @@ func (c *Connection) listed(event func(*listStep)) error {
 			}
 			c.report()
 		case refresh:
-			c.refreshed()
+			c.resendStale()
 		}
 	}
 	return nil
@@ -61,7 +61,7 @@ func (c *Connection) page(k catalog.Kind, cursor jsontext.Value) {
 		params, _ = splice.Set(nil, cursor, "cursor") // an empty value becomes an object
 	}
 	paged := func(result jsontext.Value, err error) error {
-		return c.listed(func(s *listStep) { s.page(k, result, err) })
+		return c.stepLists(func(s *listStep) { s.page(k, result, err) })
 	}
 	if err := c.request(k.Method(), params, c.o.ListTimeout(), paged); err != nil {
 		_ = paged(nil, err)
@@ -70,7 +70,7 @@ func (c *Connection) page(k catalog.Kind, cursor jsontext.Value) {
 
 // changed fetches a list again that may have changed.
 func (c *Connection) changed(k catalog.Kind) {
-	_ = c.listed(func(s *listStep) { s.changed(k) })
+	_ = c.stepLists(func(s *listStep) { s.changed(k) })
 }
 
 // report tells the catalogue which lists are new.

@@ -28,7 +28,7 @@ func LostError(server, method string, maybeExecuted bool, cause error) *protocol
 // LostTo is LostError for a caller of that principal.
 func LostTo(principal, server, method string, maybeExecuted bool, cause error) *protocol.Error {
 	if cause == nil {
-		return protocol.UpstreamLost(server, maybeExecuted, cause).Repeating(method)
+		return protocol.UpstreamLost(server, maybeExecuted, cause).MarkRetryable(method)
 	}
 	end := EndingOf(cause)
 	e := protocol.UpstreamLost(server, maybeExecuted, cause)
@@ -38,12 +38,12 @@ func LostTo(principal, server, method string, maybeExecuted bool, cause error) *
 	case end.Permanent:
 		e = protocol.UpstreamQuarantined(server, maybeExecuted, cause)
 	}
-	return tellsOf(e.Repeating(method), principal, end)
+	return tellsOf(e.MarkRetryable(method), principal, end)
 }
 
-// PutAwayTo returns the error for a caller of that principal, for a server that is quarantined for
-// a cause.
-func PutAwayTo(principal, server string, cause error) *protocol.Error {
+// QuarantinedError returns the error for a caller of that principal, for a server that is
+// quarantined for a cause.
+func QuarantinedError(principal, server string, cause error) *protocol.Error {
 	return tellsOf(protocol.UpstreamQuarantined(server, false, cause), principal, EndingOf(cause))
 }
 
@@ -146,21 +146,21 @@ func (c *Connection) lostError(x *request.Exchange, maybeExecuted bool, cause er
 	return err
 }
 
-// broken returns the error for a call that the transport could not carry to its end while the
+// brokenError returns the error for a call that the transport could not carry to its end while the
 // server lives on. It says that the server was not reached, that the line was cut, that the server
 // refused, or what was wrong with its answer.
-func (c *Connection) broken(x *request.Exchange, in transport.Inbound) error {
+func (c *Connection) brokenError(x *request.Exchange, in transport.Inbound) error {
 	var status *streamable.StatusError
 	cause := c.hosted(in.Err)
 	answered := errors.As(in.Err, &status)
 	_, obstacle := streamable.ObstacleOf(in.Err)
 	if obstacle && !in.Written || answered && status.Gateway() ||
-		!answered && (!in.Written || transport.Severed(in.Err)) {
+		!answered && (!in.Written || transport.IsConnectionLost(in.Err)) {
 		return c.lostError(x, in.Written, cause)
 	}
 	e := protocol.UpstreamInvalid(c.o.Server, cause)
 	switch {
-	case answered && status.Later():
+	case answered && status.RetryLater():
 		e = protocol.UpstreamUnavailable(c.o.Server, status.RetryAfter, cause)
 	case answered && !in.Written:
 		e.Message = "server " + strconv.Quote(c.o.Server) + " refused the request"

@@ -23,8 +23,8 @@ import (
 // bounded as noted here. Best-effort (`Sheddable`) messages are dropped first.
 //
 //	Question                      ordinary: the connection answers a question that is refused
-//	Tell, Completed, TaskStatus   best-effort: notifications
-//	Attach, Want                  reserved: one for each request for which a session waits
+//	Tell, ElicitationCompleted, TaskStatus   best-effort: notifications
+//	Attach, SetSubscriptionIntent                  reserved: one for each request for which a session waits
 //	Retire                        reserved: one for each reload
 //	Stop, Restart                 reserved: one for each command of an operator
 //	Redial, Pause, Check          reserved: one for each report of an unreachable server
@@ -35,22 +35,22 @@ import (
 //	Report                        reserved: one for each state, and for each list fetched again
 //	Unused, Left                  reserved: one for each end of use, and of the connection
 
-func (Wish) Class() otp.Class          { return otp.Owed }
-func (*Tell) Class() otp.Class         { return otp.Sheddable }
-func (*Completed) Class() otp.Class    { return otp.Sheddable }
-func (*TaskStatus) Class() otp.Class   { return otp.Sheddable }
-func (AttachRequest) Class() otp.Class { return otp.Owed }
-func (Retire) Class() otp.Class        { return otp.Owed }
-func (Stop) Class() otp.Class          { return otp.Owed }
-func (Restart) Class() otp.Class       { return otp.Owed }
-func (*Answer) Class() otp.Class       { return otp.Owed }
-func (*Withdrawn) Class() otp.Class    { return otp.Owed }
-func (Detach) Class() otp.Class        { return otp.Owed }
-func (Forgotten) Class() otp.Class     { return otp.Owed }
-func (Describe) Class() otp.Class      { return otp.Owed }
-func (*Report) Class() otp.Class       { return otp.Owed }
-func (*Unused) Class() otp.Class       { return otp.Owed }
-func (*Left) Class() otp.Class         { return otp.Owed }
+func (SubscriptionIntent) Class() otp.Class    { return otp.Reserved }
+func (*ClientNotification) Class() otp.Class   { return otp.BestEffort }
+func (*ElicitationCompleted) Class() otp.Class { return otp.BestEffort }
+func (*TaskStatus) Class() otp.Class           { return otp.BestEffort }
+func (AttachRequest) Class() otp.Class         { return otp.Reserved }
+func (Retire) Class() otp.Class                { return otp.Reserved }
+func (Stop) Class() otp.Class                  { return otp.Reserved }
+func (Restart) Class() otp.Class               { return otp.Reserved }
+func (*Answer) Class() otp.Class               { return otp.Reserved }
+func (*Withdrawn) Class() otp.Class            { return otp.Reserved }
+func (Detach) Class() otp.Class                { return otp.Reserved }
+func (UsersForgotten) Class() otp.Class        { return otp.Reserved }
+func (Describe) Class() otp.Class              { return otp.Reserved }
+func (*Report) Class() otp.Class               { return otp.Reserved }
+func (*Unused) Class() otp.Class               { return otp.Reserved }
+func (*AbandonedState) Class() otp.Class       { return otp.Reserved }
 
 // Attach tells the connection that a session uses it. The catalogue makes this call when it hands
 // the connection out, so the catalogue knows which sessions are still on the way. A connection that
@@ -82,10 +82,10 @@ type Retire struct {
 // sends it on the command of an operator.
 type Stop struct{ Why *Ending }
 
-// Forgotten tells a session that a connection no longer knows its users and what they want from its
-// server. The connection was replaced because it hung, or could not run with its carried state. A
-// session that uses the connection sends both again.
-type Forgotten struct {
+// UsersForgotten tells a session that a connection no longer knows its users and what they want
+// from its server. The connection was replaced because it hung, or could not run with its carried
+// state. A session that uses the connection sends both again.
+type UsersForgotten struct {
 	Server string
 	From   otp.Ref
 }
@@ -106,7 +106,7 @@ type Unused struct {
 // Left tells the catalogue that a connection was given up while sessions used it: which sessions
 // they are and what they had asked of the server. The next connection with this key starts with it.
 // A connection that goes on without its carried state gets it back.
-type Left struct {
+type AbandonedState struct {
 	Server   string
 	Key      tenant.Key
 	Declare  protocol.ClientCapabilities
@@ -122,14 +122,15 @@ type Left struct {
 	Bytes   int // size of what the catalogue keeps until the next connection
 }
 
-// leftRow is the size in bytes that a session counts in each list of a Left, beside the URIs there.
-const leftRow = 64
+// abandonedRowBytes is the size in bytes that a session counts in each list of a Left, beside the
+// URIs there.
+const abandonedRowBytes = 64
 
 // size returns how many bytes l keeps.
-func (l *Left) size() int {
-	n := (len(l.Sessions) + len(l.Levels) + len(l.Holds) + len(l.Users)) * leftRow
+func (l *AbandonedState) size() int {
+	n := (len(l.Sessions) + len(l.Levels) + len(l.Holds) + len(l.Users)) * abandonedRowBytes
 	for uri, who := range l.URIs {
-		n += len(uri) + len(who)*leftRow
+		n += len(uri) + len(who)*abandonedRowBytes
 	}
 	return n
 }
@@ -150,7 +151,7 @@ func (a *Answer) size() int { return len(a.Result) + a.Err.Size() }
 // Count charges a large answer to its tenant until the connection has passed it on or drops it.
 func (a *Answer) Count(kept *quota.Account) {
 	if n := a.size(); n >= transport.Large {
-		a.kept = kept.Hold(quota.Requests, n)
+		a.kept = kept.Count(quota.Requests, n)
 	}
 }
 
@@ -174,15 +175,15 @@ func (a *Answer) Fail(err error) {
 // Describe asks for a Report. The catalogue sends it when it may have missed one.
 type Describe struct{}
 
-// Want tells the connection what a session wants from the server besides its calls. The reply comes
-// when the server has answered the requests that this takes. It is the server's own error if the
-// server refused the log level.
-type Want = otp.Call[Wish, struct{}]
+// SetSubscriptionIntent tells the connection what a session wants from the server besides its
+// calls. The reply comes when the server has answered the requests that this takes. It is the
+// server's own error if the server refused the log level.
+type SetSubscriptionIntent = otp.Call[SubscriptionIntent, struct{}]
 
-// Wish is the subscription intent of a session: everything it wants to be told unasked. It can be
-// sent again and again: it adds to what the connection knows, and takes nothing back. Unsubscribing
-// is a call.
-type Wish struct {
+// SubscriptionIntent is the subscription intent of a session: everything it wants to be told
+// unasked. It can be sent again and again: it adds to what the connection knows, and takes nothing
+// back. Unsubscribing is a call.
+type SubscriptionIntent struct {
 	Session string
 	// Level is the log level that the session asked for, if any. The server is asked for the most
 	// verbose level of all sessions.
@@ -193,10 +194,10 @@ type Wish struct {
 	Missed bool
 }
 
-// Tell passes a notification of a client on to the server (roots/list_changed, progress on a
-// question, a notification of an extension). There is no reply. A notification of an extension
-// waits until the server is ready.
-type Tell struct {
+// ClientNotification passes a notification of a client on to the server (roots/list_changed,
+// progress on a question, a notification of an extension). There is no reply. A notification of an
+// extension waits until the server is ready.
+type ClientNotification struct {
 	Method string
 	Params jsontext.Value
 	From   protocol.Version   // of the client; zero if the same in every revision
@@ -204,7 +205,7 @@ type Tell struct {
 }
 
 // Fail releases the memory of a notification that nobody handles.
-func (m *Tell) Fail(error) { m.Kept.Release() }
+func (m *ClientNotification) Fail(error) { m.Kept.Release() }
 
 // Question is what the connection sends to a session when the server asks its client something. An
 // Answer comes back.
@@ -234,9 +235,9 @@ type Withdrawn struct {
 	Call     uint64 // the exchange it belonged to; 0 when none
 }
 
-// Completed tells a session or a task that an elicitation is complete. A connection sends it to the
-// one that the elicitation was put to, and to nobody else.
-type Completed struct {
+// ElicitationCompleted tells a session or a task that an elicitation is complete. A connection
+// sends it to the one that the elicitation was put to, and to nobody else.
+type ElicitationCompleted struct {
 	Server string
 	ID     string         // of the elicitation
 	Params jsontext.Value // of the notification, as the server wrote them

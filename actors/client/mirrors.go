@@ -63,7 +63,7 @@ func (s *listStep) usable(k catalog.Kind, items []jsontext.Value) (good []jsonte
 // usablePage returns the result of a list request without the same tools, for a client that sees
 // this server as it is. Nothing else is left out or shortened.
 func (c *Connection) usablePage(method string, page jsontext.Value) jsontext.Value {
-	if k, is := catalog.Listed(method); !is || k != catalog.Tools ||
+	if k, is := catalog.KindOfMethod(method); !is || k != catalog.Tools ||
 		c.facts.Version.Era() != protocol.Modern {
 		return page
 	}

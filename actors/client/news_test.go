@@ -41,19 +41,20 @@ func (r *rig) flood(n int, say func(p *mcptest.Peer, i int)) (heard func() int) 
 // is lost.
 func TestFloodOfNewsIsReadAtItsPace(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		heard := r.flood(client.NewsBurst+client.NewsRate, func(p *mcptest.Peer, i int) {
+		heard := r.flood(client.UnsolicitedBurst+client.UnsolicitedRate, func(p *mcptest.Peer, i int) {
 			p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":`+strconv.Itoa(i)+`}`)
 		})
-		if got := heard(); got < client.NewsBurst*19/20 || got > client.NewsBurst+client.NewsRate/20 {
-			t.Errorf("%d lines were read at once, want %d", got, client.NewsBurst)
+		if got := heard(); got < client.UnsolicitedBurst*19/20 ||
+			got > client.UnsolicitedBurst+client.UnsolicitedRate/20 {
+			t.Errorf("%d lines were read at once, want %d", got, client.UnsolicitedBurst)
 		}
 		time.Sleep(time.Second / 2) // virtual
-		if got, want := heard(), client.NewsBurst+client.NewsRate/2; got < want*19/20 ||
+		if got, want := heard(), client.UnsolicitedBurst+client.UnsolicitedRate/2; got < want*19/20 ||
 			got > want*21/20 {
 			t.Errorf("%d lines were read in half a second, want %d", got, want)
 		}
 		time.Sleep(time.Second/2 + 50*time.Millisecond + drops.Every)
-		if got, want := heard(), client.NewsBurst+client.NewsRate+1; got != want {
+		if got, want := heard(), client.UnsolicitedBurst+client.UnsolicitedRate+1; got != want {
 			t.Errorf("%d lines were read in the end, want %d", got, want)
 		}
 		if told := stage.Of[telemetry.UpstreamPaced](&r.Events); len(told) != 1 ||
@@ -70,14 +71,14 @@ func TestFloodHasItsPace(t *testing.T) {
 		n   int
 		say func(p *mcptest.Peer, i int)
 	}{
-		"progress": {4*client.NewsBurst + client.ProgressReadRate, func(p *mcptest.Peer, i int) {
+		"progress": {4*client.UnsolicitedBurst + client.ProgressReadRate, func(p *mcptest.Peer, i int) {
 			p.Notify(jsonrpc.ID{}, "notifications/progress",
 				`{"progressToken":"of no call","progress":`+strconv.Itoa(i)+`}`)
 		}},
-		"answers": {client.NewsBurst + client.NewsRate, func(p *mcptest.Peer, i int) {
+		"answers": {client.UnsolicitedBurst + client.UnsolicitedRate, func(p *mcptest.Peer, i int) {
 			p.Reply(jsonrpc.Request(jsonrpc.IntID(uint64(1e6+i)), "", nil), `{}`)
 		}},
-		"questions": {client.NewsBurst + client.NewsRate, func(p *mcptest.Peer, i int) {
+		"questions": {client.UnsolicitedBurst + client.UnsolicitedRate, func(p *mcptest.Peer, i int) {
 			p.Ask(jsonrpc.ID{}, jsonrpc.IntID(uint64(i)), "ping", "")
 			p.ExpectAnswer(jsonrpc.IntID(uint64(i)))
 		}},
@@ -104,7 +105,7 @@ func TestAnswersHaveNoPace(t *testing.T) {
 		p := r.ready(`{"tools":{}}`)
 		r.attach("one")
 		began := time.Now()
-		for range 3 * client.NewsBurst {
+		for range 3 * client.UnsolicitedBurst {
 			r.call("one")
 			p.Reply(p.Expect("tools/call"), `{"content":[]}`)
 		}

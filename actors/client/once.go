@@ -8,9 +8,9 @@ import (
 	"mcpd/transport"
 )
 
-// once sends a call, on the goroutine of its client where that is possible. Built with the tag
+// sendOnce sends a call, on the goroutine of its client where that is possible. Built with the tag
 // broken_once, it sends the call twice: experiments must detect that.
-func (c *Connection) once(x *request.Exchange, m jsonrpc.Message) error {
+func (c *Connection) sendOnce(x *request.Exchange, m jsonrpc.Message) error {
 	c.p.Check()
 	by, lends := x.Sink.(transport.Lender)
 	if up, borrows := c.up.(transport.Borrower); lends && borrows {

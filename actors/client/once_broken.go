@@ -7,9 +7,9 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// once is broken on purpose: it sends each tool call a second time, under another id, like a retry
-// of a call that may have been executed.
-func (c *Connection) once(_ *request.Exchange, m jsonrpc.Message) error {
+// sendOnce is broken on purpose: it sends each tool call a second time, under another id, like a
+// retry of a call that may have been executed.
+func (c *Connection) sendOnce(_ *request.Exchange, m jsonrpc.Message) error {
 	c.p.Check()
 	if err := c.up.Send(c.p.Context(), m); err != nil {
 		return err

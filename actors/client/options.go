@@ -68,11 +68,11 @@ type Options struct {
 	Emit       telemetry.Sink
 	Self       protocol.Implementation // told to the server as its client
 	// Known is shared by the connections to this server. Nil gives the connection one of its own.
-	Known *Known
+	Known *SharedServerState
 	// Restore is what an earlier connection of this key has left; nil for nothing.
-	Restore *Left
+	Restore *AbandonedState
 	// Forgot is called with its own address by an incarnation that has lost the carried state, and so
-	// does not know the users of those before it. Every session is then sent a Forgotten. Nil asks
-	// nobody.
+	// does not know the users of those before it. Every session is then sent a UsersForgotten. Nil
+	// asks nobody.
 	Forgot func(from otp.Ref)
 }

@@ -10,14 +10,14 @@ import (
 // pace spaces what a server makes the host do again. The first time is at once. Each time that
 // follows closely waits twice as long as the one before, up to last. After twice the wait without
 // any, it begins anew.
-type pace struct {
+type backoff struct {
 	first, last time.Duration
 	gap         time.Duration // the wait for the next
 	at          time.Time     // when it was done last
 }
 
 // next returns how long to wait before it is done again.
-func (p *pace) next(now time.Time) (wait time.Duration) {
+func (p *backoff) next(now time.Time) (wait time.Duration) {
 	if p.gap == 0 || now.Sub(p.at) >= 2*p.gap {
 		p.gap = p.first
 	}
@@ -30,7 +30,7 @@ func (p *pace) next(now time.Time) (wait time.Duration) {
 
 // afterFailure returns how long to wait before it is done again if the last time was useless.
 // Unlike in next, the time since then does not matter.
-func (p *pace) afterFailure() (wait time.Duration) {
+func (p *backoff) afterFailure() (wait time.Duration) {
 	if p.gap == 0 {
 		p.gap = p.first
 		return 0
@@ -40,21 +40,21 @@ func (p *pace) afterFailure() (wait time.Duration) {
 	return wait
 }
 
-// atMost shortens the wait for the next.
-func (p *pace) atMost(wait time.Duration) { p.gap = min(p.gap, wait) }
+// limit shortens the wait for the next.
+func (p *backoff) limit(wait time.Duration) { p.gap = min(p.gap, wait) }
 
-// did records when it was done.
-func (p *pace) did(now time.Time) { p.at = now }
+// record records when it was done.
+func (p *backoff) record(now time.Time) { p.at = now }
 
-// allowance is how often something may be done at once, in a sliding window: as often as a
+// slidingLimit is how often something may be done at once, in a sliding window: as often as a
 // supervisor restarts a program. The zero value allows nothing.
-type allowance struct {
+type slidingLimit struct {
 	of    tenant.Intensity
 	times []time.Time // within the window, of.Restarts at most
 }
 
 // take reports whether it may be done at once now, and counts that.
-func (a *allowance) take(now time.Time) bool {
+func (a *slidingLimit) take(now time.Time) bool {
 	a.times = slices.DeleteFunc(a.times, func(at time.Time) bool { return now.Sub(at) > a.of.Within })
 	if len(a.times) >= a.of.Restarts {
 		return false

@@ -11,7 +11,7 @@ import (
 // is done at once again.
 func TestPaceGrowsAndRecovers(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	p := pace{first: time.Second, last: 5 * time.Second}
+	p := backoff{first: time.Second, last: 5 * time.Second}
 	for i, step := range []struct{ after, wait time.Duration }{
 		{0, 0}, {0, 1}, {0, 2}, {0, 4}, {0, 5}, {0, 5}, {3, 2}, {9, 0}, {time.Hour / time.Second, 0},
 		{0, 1}, {1, 1}, {0, 4},
@@ -22,14 +22,14 @@ func TestPaceGrowsAndRecovers(t *testing.T) {
 			t.Errorf("step %d waits %v, want %v", i, wait, step.wait*time.Second)
 		}
 		now = now.Add(wait)
-		p.did(now)
+		p.record(now)
 	}
 }
 
 // An allowance admits its number in any window. An attempt that comes too early does not count.
 func TestAllowanceSlides(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	a := allowance{of: tenant.Intensity{Restarts: 2, Within: 10 * time.Second}}
+	a := slidingLimit{of: tenant.Intensity{Restarts: 2, Within: 10 * time.Second}}
 	for i, step := range []struct {
 		after time.Duration
 		may   bool
@@ -40,7 +40,7 @@ func TestAllowanceSlides(t *testing.T) {
 			t.Errorf("step %d: %t", i, got)
 		}
 	}
-	if (&allowance{}).take(now) {
+	if (&slidingLimit{}).take(now) {
 		t.Error("the zero value allows one")
 	}
 }

@@ -93,7 +93,7 @@ func (s *listStep) unlisted(k catalog.Kind, err error) {
 // operator is told only of an excess that was not there before. The cuts are those at the list's
 // end.
 func (s *listStep) bounded(k catalog.Kind, cuts []catalog.Cut) []jsontext.Value {
-	within, more := catalog.Bound(k, s.fetching[k].items)
+	within, more := catalog.BoundItems(k, s.fetching[k].items)
 	cuts = append(cuts, more...)
 	for _, cut := range cuts {
 		if !slices.Contains(s.cuts[k], cut) {

@@ -20,9 +20,9 @@ import (
 // takes that back. The catalogue sends it.
 type Release struct{ Ref otp.Ref }
 
-// Class returns otp.Owed (reserved), so a full mailbox does not refuse the message: there is one
-// for each time that a client falls silent.
-func (Release) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved), so a full mailbox does not refuse the message: there is
+// one for each time that a client falls silent.
+func (Release) Class() otp.Class { return otp.Reserved }
 
 // parked is a session with a server that has no connection.
 type parked struct {
@@ -52,8 +52,8 @@ type sessions interface {
 	Resume(session string)
 }
 
-// letGo releases a session and its subscriptions.
-func (c *Connection) letGo(ref otp.Ref) {
+// releaseSession releases a session and its subscriptions.
+func (c *Connection) releaseSession(ref otp.Ref) {
 	keeps := c.o.Key.Share == tenant.BySession && c.keepsSession()
 	c.detach(ref)
 	if keeps {
@@ -66,7 +66,7 @@ func (c *Connection) letGo(ref otp.Ref) {
 // keepsSession reports whether the server keeps state for the session that uses this connection, as
 // far as that is known.
 func (c *Connection) keepsSession() bool {
-	return c.parked != nil || c.clients.hold() ||
+	return c.parked != nil || c.clients.anyHolds() ||
 		c.state == Ready && c.facts.Version.Era() == protocol.Legacy && !c.info().Stateless
 }
 
@@ -81,7 +81,7 @@ func (c *Connection) park() {
 		return
 	}
 	if c.o.Idle > 0 {
-		c.staysAwakeAfter(c.way.usedLast(), c.o.Idle)
+		c.staysAwakeAfter(c.shortcut.usedLast(), c.o.Idle)
 	}
 	if c.needed() || c.until.After(c.p.Now()) {
 		c.parking = c.p.After(parkRetry, parkDue{})
@@ -111,8 +111,8 @@ func (c *Connection) sleep(why string) {
 	c.enter(Stopped, nil)
 }
 
-// goOn resumes the parked session. It reports false if there is none.
-func (c *Connection) goOn() bool {
+// resumeParked resumes the parked session. It reports false if there is none.
+func (c *Connection) resumeParked() bool {
 	p := c.parked
 	c.parked = nil
 	up, ok := transport.As[sessions](c.up)

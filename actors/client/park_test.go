@@ -115,7 +115,9 @@ func TestSessionOfASilentClientIsParked(t *testing.T) {
 		r.attach("one")
 		p = r.dial()
 		r.lists(p)
-		granted := r.wish(client.Wish{Session: "one", URIs: []string{"test://x"}, Missed: true})
+		granted := r.wish(client.SubscriptionIntent{
+			Session: "one", URIs: []string{"test://x"}, Missed: true,
+		})
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		r.Rest()
 		if len(granted) != 1 || <-granted != nil || r.taken != "=secret" {
@@ -269,7 +271,9 @@ func (streaming) Info() transport.Info {
 func TestConnectionStaysForThoseWhoListen(t *testing.T) {
 	run(t, func(o *client.Options) { o.Linger, o.Listened = time.Minute, true }, func(r *rig) {
 		r.ready(`{"tools":{}}`)
-		asks := func() []*notification.Heard { return stage.Of[*notification.Heard](&r.dispatcher.Log) }
+		asks := func() []*notification.HasListeners {
+			return stage.Of[*notification.HasListeners](&r.dispatcher.Log)
+		}
 		for n := range 3 {
 			time.Sleep(time.Minute + time.Second)
 			r.Rest()

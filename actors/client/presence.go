@@ -39,7 +39,7 @@ func (c *Connection) present() (session string, soon bool) {
 	for row, u := range c.clients.here() {
 		away[row] = u.away(c.p.Now())
 	}
-	return questions.Only(away)
+	return questions.OnlyPresent(away)
 }
 
 // onlySession returns the one session that is asked a question which names no call. The session has

@@ -23,7 +23,7 @@ var progressRate = quota.Rate{Every: time.Second / ProgressRate, Burst: Progress
 
 // reports rate-limits the progress of one call. A report that comes too fast waits, and the next
 // one replaces it.
-type reports struct {
+type progressLimiter struct {
 	bucket  quota.Bucket
 	latest  jsonrpc.Message
 	waiting bool
@@ -31,7 +31,8 @@ type reports struct {
 
 // add takes a report. It says whether the report replaces one that waits, or else how long the
 // report has to wait; 0 means not at all.
-func (r *reports) add(m jsonrpc.Message, now time.Time) (wait time.Duration, superseded bool) {
+func (r *progressLimiter) add(m jsonrpc.Message, now time.Time) (wait time.Duration,
+	superseded bool) {
 	superseded, r.latest, r.waiting = r.waiting, m, true
 	if !superseded {
 		wait = r.bucket.Take(now, progressRate)
@@ -40,14 +41,14 @@ func (r *reports) add(m jsonrpc.Message, now time.Time) (wait time.Duration, sup
 }
 
 // take returns the report that waits, if there is one.
-func (r *reports) take() (m jsonrpc.Message, ok bool) {
+func (r *progressLimiter) take() (m jsonrpc.Message, ok bool) {
 	m, ok = r.latest, r.waiting
 	r.latest, r.waiting = jsonrpc.Message{}, false
 	return m, ok
 }
 
-// reportDue says that the client of a call may be told of its progress again.
-type reportDue struct{ f *flight }
+// progressDue says that the client of a call may be told of its progress again.
+type progressDue struct{ f *inflightRequest }
 
 // progress delivers a report to the call whose token it carries, under the client's own token.
 func (c *Connection) progress(m jsonrpc.Message) {
@@ -56,13 +57,13 @@ func (c *Connection) progress(m jsonrpc.Message) {
 		c.undelivered(m.Method, "undeclared")
 		return
 	}
-	c.showsLife(f)
+	c.recordActivity(f)
 	c.relay(f, m.Params)
 }
 
 // relay tells the client of a call how far the call is, under the client's own token. Each attempt
 // of a call counts from its own beginning, but to the client they are one call.
-func (c *Connection) relay(f *flight, params jsontext.Value) {
+func (c *Connection) relay(f *inflightRequest, params jsontext.Value) {
 	const method = "notifications/progress"
 	x := f.x
 	params, ok := x.Progress.Next(params)
@@ -77,40 +78,40 @@ func (c *Connection) relay(f *flight, params jsontext.Value) {
 	if err != nil {
 		return
 	}
-	if f.reports == nil {
-		f.reports = new(reports)
+	if f.progress == nil {
+		f.progress = new(progressLimiter)
 	}
-	switch wait, superseded := f.reports.add(jsonrpc.Notification(method, params), c.p.Now()); {
+	switch wait, superseded := f.progress.add(jsonrpc.Notification(method, params), c.p.Now()); {
 	case superseded:
 		c.undelivered(method, "too_fast")
 	case wait > 0:
-		c.p.After(wait, reportDue{f})
+		c.p.After(wait, progressDue{f})
 	default:
 		c.pass(f)
 	}
 }
 
 // due tells the client of a call the waiting progress, unless the call has ended meanwhile.
-func (c *Connection) due(f *flight) {
-	if f.reports.waiting {
-		f.reports.bucket.Take(c.p.Now(), progressRate)
+func (c *Connection) progressDue(f *inflightRequest) {
+	if f.progress.waiting {
+		f.progress.bucket.Take(c.p.Now(), progressRate)
 		c.pass(f)
 	}
 }
 
 // pass sends the waiting progress of a call, and starts the call's time-out anew.
-func (c *Connection) pass(f *flight) {
+func (c *Connection) pass(f *inflightRequest) {
 	c.p.Check()
 	f.report()
 	f.x.Progressed(c.p.Now())
 }
 
 // report sends the waiting progress of a call.
-func (f *flight) report() {
-	if f.reports == nil {
+func (f *inflightRequest) report() {
+	if f.progress == nil {
 		return
 	}
-	if m, ok := f.reports.take(); ok {
+	if m, ok := f.progress.take(); ok {
 		_ = f.x.Sink.Send(m)
 	}
 }
@@ -122,7 +123,7 @@ func (c *Connection) undelivered(method, reason string) {
 	})
 }
 
-func (c *Connection) byToken(params jsontext.Value) *flight {
+func (c *Connection) byToken(params jsontext.Value) *inflightRequest {
 	token, ok := splice.Get(params, "progressToken")
 	if !ok {
 		return nil

@@ -22,7 +22,7 @@ import (
 const MaxQuestions = questions.Max
 
 // open is a question of the server that a client is answering.
-type open = questions.Question[answerer]
+type openQuestion = questions.Question[answerer]
 
 // answerer is the client that is asked, and an answer of it that the server cannot be given yet.
 type answerer struct {
@@ -43,7 +43,7 @@ func (c *Connection) question(in transport.Inbound) {
 		return
 	}
 	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: m.ID, Method: m.Method, Params: m.Params}
-	to, session, ok := c.address(q, in.Related)
+	to, session, ok := c.addressee(q, in.Related)
 	if !ok {
 		if !c.holdQuestion(in) {
 			c.early.Refused(m.Method, false)
@@ -51,28 +51,28 @@ func (c *Connection) question(in transport.Inbound) {
 		}
 		return
 	}
-	if err := c.beyond(session, m.Method, m.Params); err != nil {
+	if err := c.checkSessionDeclares(session, m.Method, m.Params); err != nil {
 		c.refuse(m.ID, m.Method, err)
 		return
 	}
 	if in.Related.IsZero() && q.Exchange != nil {
-		c.asksDuring(c.flightOf(q.Exchange.ID), m)
+		c.asksDuring(c.inflightOf(q.Exchange.ID), m)
 	}
-	o := &open{ID: m.ID, Method: m.Method, To: answerer{Owner: to}, Since: c.p.Now()}
+	o := &openQuestion{ID: m.ID, Method: m.Method, To: answerer{Owner: to}, Since: c.p.Now()}
 	switch x := q.Exchange; {
 	case x != nil:
 		o.Call, o.Of, o.Client = x.ID, questions.Caller{Session: x.Session, Asker: asker(x)}, x.Version
-		o.Bound = x.Version.Has(protocol.MultiRoundTrip)
+		o.OnlyDuringCall = x.Version.Has(protocol.MultiRoundTrip)
 	case q.On != nil:
 		o.Client = q.On.Version
 	}
-	if err := c.worded(q, o); err != nil {
+	if err := c.translateQuestion(q, o); err != nil {
 		c.refuse(m.ID, m.Method, err)
 		return
 	}
-	during := c.flightOf(o.Call)
+	during := c.inflightOf(o.Call)
 	if during == nil {
-		c.early.Passed(m.ID.Raw())
+		c.early.QuestionPassed(m.ID.Raw())
 	}
 	if o.Call == 0 {
 		c.early.AskedOutside(m.Method, session)
@@ -80,7 +80,7 @@ func (c *Connection) question(in transport.Inbound) {
 	c.questions.Add(o)
 	if c.remote() && in.Related.IsZero() {
 		o.Same = sameQuestion(m)
-		c.o.Known.ask(o.Same, c.p.Now())
+		c.o.Known.questionOpened(o.Same, c.p.Now())
 	}
 	c.elicits(q, o, session)
 	switch err := c.p.Send(to, q); {
@@ -92,9 +92,9 @@ func (c *Connection) question(in transport.Inbound) {
 		c.refuse(m.ID, m.Method, protocol.SessionGone())
 	case q.Exchange != nil:
 		c.noteAsker(q.Exchange)
-		c.spread()
+		c.distribute()
 	}
-	if during != nil && !c.calls.lengthen(during) { // its answer has come just now
+	if during != nil && !c.calls.routeViaActor(during) { // its answer has come just now
 		c.closeQuestionsOf(o.Call)
 	}
 }
@@ -115,7 +115,7 @@ func (c *Connection) answer(a *Answer) {
 		return
 	}
 	if f := c.waitsBeside(o); f != nil {
-		o.To.late, o.Late = a, max(a.size(), 1)
+		o.To.late, o.HeldBytes = a, max(a.size(), 1)
 		f.x.Answered(c.questions.LateBytes(o.Call)) // the bytes count until their call is over
 		return
 	}
@@ -129,7 +129,7 @@ func (c *Connection) answer(a *Answer) {
 		return
 	}
 	result := a.Result
-	if o.Client != 0 && protocol.Known(o.Method) {
+	if o.Client != 0 && protocol.IsKnownMethod(o.Method) {
 		var err error
 		if result, err = rewrite.Answer(o.Method, o.Client, c.facts.Version, a.Result); err != nil {
 			c.refuse(a.Question, o.Method, protocol.InternalError(err))
@@ -138,14 +138,14 @@ func (c *Connection) answer(a *Answer) {
 	}
 	c.reply(o.Method, jsonrpc.Response(a.Question, result))
 	if first && c.early.Answered(c.p.Now()) {
-		c.p.After(FirstAnswersRest, firstDue{})
+		c.p.After(FirstAnswersRest, earlyWaitDue{})
 	}
 }
 
-// worded puts a question into the words of the revision of the client that is asked. A question
-// that the revision has no words for is refused.
-func (c *Connection) worded(q *Question, o *open) error {
-	if o.Client == 0 || !protocol.Known(q.Method) {
+// translateQuestion puts a question into the words of the revision of the client that is asked. A
+// question that the revision has no words for is refused.
+func (c *Connection) translateQuestion(q *Question, o *openQuestion) error {
+	if o.Client == 0 || !protocol.IsKnownMethod(q.Method) {
 		return nil
 	}
 	params, err := rewrite.Question(q.Method, c.facts.Version, o.Client, q.Params, "")
@@ -187,9 +187,9 @@ func (c *Connection) dropQuestion(id string) {
 // connections no longer leave the question to this one.
 func (c *Connection) close(id string) (first bool) {
 	if o := c.questions.Take(id); o != nil && o.Same != ([sha256.Size]byte{}) {
-		c.o.Known.settle(o.Same)
+		c.o.Known.questionClosed(o.Same)
 	}
-	return c.early.Over(id)
+	return c.early.QuestionOver(id)
 }
 
 // closeAll forgets all open questions.
@@ -202,17 +202,19 @@ func (c *Connection) closeAll() {
 // dropQuestionsOf ends the questions of a call that its client has withdrawn. The server is told
 // too: every request has an answer, and a server that waits for one would wait for ever.
 func (c *Connection) dropQuestionsOf(call uint64) {
-	c.endQuestions("has been withdrawn", func(o *open) bool { return o.Call == call })
+	c.endQuestions("has been withdrawn", func(o *openQuestion) bool { return o.Call == call })
 }
 
 // closeQuestionsOf ends the questions of a call that the server has answered without waiting for
 // them, if the client can answer during that call only. A client with a session can still answer.
 func (c *Connection) closeQuestionsOf(call uint64) {
-	c.endQuestions("has ended", func(o *open) bool { return o.Call == call && o.Bound })
+	c.endQuestions("has ended", func(o *openQuestion) bool {
+		return o.Call == call && o.OnlyDuringCall
+	})
 }
 
 // endQuestions ends the matching questions, at their client and at the server.
-func (c *Connection) endQuestions(how string, of func(*open) bool) {
+func (c *Connection) endQuestions(how string, of func(*openQuestion) bool) {
 	for id, o := range c.questions.All() {
 		if of(o) {
 			c.dropQuestion(id)

@@ -308,10 +308,10 @@ func TestAnswerEndsItsQuestions(t *testing.T) {
 // a server that is there.
 func TestClientsNotificationsArePassedOn(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		r.send(&client.Tell{Method: "notifications/roots/list_changed"})
+		r.send(&client.ClientNotification{Method: "notifications/roots/list_changed"})
 		p := r.ready(`{"tools":{}}`)
 		p.ExpectNothing(time.Second)
-		r.send(&client.Tell{
+		r.send(&client.ClientNotification{
 			Method: "notifications/progress", Params: jsontext.Value(`{"progressToken":1,"progress":2}`),
 		})
 		if m := p.Expect("notifications/progress"); string(m.Params) !=

@@ -12,7 +12,7 @@ func (c *Connection) learnAll() error {
 	if c.o.Key.Instance > 0 { // further instances use the lists of the first
 		return c.maybeReady()
 	}
-	_ = c.listed((*listStep).all)
+	_ = c.stepLists((*listStep).all)
 	c.p.After(ListGrace, listsLate{c.attempt})
 	return c.maybeReady()
 }
@@ -35,31 +35,31 @@ func (c *Connection) listsLate(m listsLate) {
 
 // takeCalls restores what clients had asked for and opens the connection to calls.
 func (c *Connection) takeCalls() {
-	c.interested(interest.Event{Op: interest.Restore})
+	c.stepInterest(interest.Event{Op: interest.Restore})
 	if c.facts.Version.Has(protocol.Listen) {
 		c.listenLists()
 	}
 	c.pingStart()
 	c.listing.ever = true
 	c.start.Stop()
-	c.inUse()
+	c.openToCalls()
 }
 
 // inUse opens the connection to calls.
-func (c *Connection) inUse() {
+func (c *Connection) openToCalls() {
 	c.state, c.absence, c.resumed = Ready, absence{}, false
 	c.tellStarts()
 	c.report()
 	c.tellReady()
 	c.lostAt, c.cause, c.incident, c.quiet, c.readyAt = time.Time{}, nil, "", false, c.p.Now()
 	c.fails = failures{}
-	c.interested(interest.Event{Op: interest.Settle})
+	c.stepInterest(interest.Event{Op: interest.Settle})
 	c.listenNow()
-	c.writeTells()
-	c.takeTurns()
+	c.writeNotifications()
+	c.admitQueued()
 	c.maybeLinger()
 	c.staysAwake(c.o.Idle)
 	c.maybeSleep()
 	c.park()
-	_ = c.listed((*listStep).resume)
+	_ = c.stepLists((*listStep).resume)
 }

@@ -31,8 +31,9 @@ type (
 	redial       struct{ attempt uint64 }
 	askExpired   struct{ id jsonrpc.ID }
 	exhausted    struct{}
-	heldUp       struct{ wait time.Duration } // how long the pace of the reader has held up its server
-	lingered     struct{}
+	// how long the pace of the reader has held up its server
+	readThrottled struct{ wait time.Duration }
+	lingerOver    struct{}
 )
 
 // Receive handles one message.
@@ -40,7 +41,7 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 	err := c.receive(p, msg)
 	switch {
 	case err == nil:
-		c.firstOver()
+		c.endEarlyWait()
 		c.tellAsking()
 		c.attend()
 		return nil
@@ -55,17 +56,17 @@ func (c *Connection) Receive(p *otp.Process, msg any) error {
 func (c *Connection) receive(p *otp.Process, msg any) error {
 	switch m := msg.(type) {
 	case *request.Forward:
-		m.Exchange.Take(c.self)
+		m.Exchange.SetHolder(c.self)
 		c.forward(m.Exchange)
 	case inbound:
 		if m.handled != nil {
 			defer close(m.handled)
 		}
 		if m.attempt == c.attempt {
-			defer c.way.reached(m.number)
+			defer c.shortcut.reached(m.number)
 			return c.final(c.inbound(m.in))
 		}
-	case spared:
+	case endedWithoutActor:
 		c.spared(m)
 	case *request.Withdraw:
 		c.withdraw(m)
@@ -73,10 +74,10 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 		c.answer(m)
 	case *Attach:
 		c.attach(m)
-	case *Want:
-		c.want(m)
-	case *Tell:
-		c.tell(m)
+	case *SetSubscriptionIntent:
+		c.setIntent(m)
+	case *ClientNotification:
+		c.forwardNotification(m)
 	case Retire:
 		c.retire(m.Removed)
 	case Stop:
@@ -85,12 +86,12 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 		c.restart(m.Why)
 	case Describe:
 		c.publish(nil, nil)
-	case *Left:
+	case *AbandonedState:
 		c.regain(m)
 	case otp.Down:
 		c.down(m)
 	case Release:
-		c.letGo(m.Ref)
+		c.releaseSession(m.Ref)
 	case parkDue:
 		c.park()
 	case listened:
@@ -112,11 +113,11 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 			c.dial()
 		}
 	case refetch:
-		_ = c.listed(func(s *listStep) { s.due(m.kind) })
+		_ = c.stepLists(func(s *listStep) { s.due(m.kind) })
 	case listsLate:
 		c.listsLate(m)
-	case gapTold:
-		c.missedAny()
+	case gapPauseOver:
+		c.treatAllAsChanged()
 	case startExpired:
 		return c.startExpired()
 	case askExpired:
@@ -135,39 +136,39 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 		c.driven(m.exchange, rounds.Event{Op: rounds.Fail, Err: m.err})
 	case driveRefused:
 		c.driven(m.exchange, rounds.Event{Op: rounds.Refuse, Question: m.question, Err: m.err})
-	case relisten:
+	case reopenListenDue:
 		c.listenAgain(m)
-	case lateAck:
-		c.lateAck(c.listens[m.id])
+	case ackTimeout:
+		c.ackTimedOut(c.listens[m.id])
 	case exhausted:
 		return inflight.ErrExhausted
-	case heldUp:
+	case readThrottled:
 		c.o.Emit(telemetry.UpstreamPaced{Where: c.where(), For: m.wait})
-	case lingered:
+	case lingerOver:
 		c.idle()
 	case looked:
 		c.look()
-	case roomy:
+	case roomRetryDue:
 		c.retry()
 	case peekDue:
 		c.peek(m)
-	case drowsed:
+	case idleTimerDue:
 		c.maybeSleep()
-	case reportDue:
-		c.due(m.f)
+	case progressDue:
+		c.progressDue(m.f)
 	case linesDue:
 		c.linesOver(m.id)
 	case interestDue:
 		if m.attempt == 0 || m.attempt == c.attempt {
-			c.interested(interest.Event{Op: m.op, URI: m.uri})
+			c.stepInterest(interest.Event{Op: m.op, URI: m.uri})
 		}
-	case firstDue: // see firstOver
+	case earlyWaitDue: // see endEarlyWait
 	case refusedAnswerDue:
 		c.endRefused(m)
 	case drops.Due:
 		c.drops.Due(p, c.o.Emit)
 	default:
-		if err, handled := c.leads(msg); handled {
+		if err, handled := c.handleAbsence(msg); handled {
 			return err
 		}
 		c.amongInstances(msg)

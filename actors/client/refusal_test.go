@@ -16,7 +16,7 @@ import (
 
 // speaks makes a session whose client speaks that revision have the connection opened.
 func speaks(v protocol.Version) setup {
-	return func(o *client.Options) { o.Restore = &client.Left{Version: v} }
+	return func(o *client.Options) { o.Restore = &client.AbandonedState{Version: v} }
 }
 
 // initializes expects initialize in a revision and answers it with a refusal.

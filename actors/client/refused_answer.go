@@ -44,9 +44,9 @@ func (q *lastQuestion) stop() {
 }
 
 // asksDuring remembers a question that a server asks during a call.
-func (c *Connection) asksDuring(f *flight, m jsonrpc.Message) {
+func (c *Connection) asksDuring(f *inflightRequest, m jsonrpc.Message) {
 	if f != nil && c.remote() {
-		c.calls.lengthen(f)
+		c.calls.routeViaActor(f)
 		f.last.stop()
 		f.last = &lastQuestion{id: m.ID, method: m.Method}
 	}
@@ -71,9 +71,9 @@ func (c *Connection) answerRefused(u streamable.Undelivered) {
 	}
 }
 
-// showsLife records that the server says something during a call: on its stream, or by its token.
-// The call may be nil.
-func (c *Connection) showsLife(f *flight) {
+// recordActivity records that the server says something during a call: on its stream, or by its
+// token. The call may be nil.
+func (c *Connection) recordActivity(f *inflightRequest) {
 	if f != nil && f.last != nil {
 		f.last.at = c.p.Now()
 	}
@@ -99,7 +99,7 @@ func (c *Connection) endRefused(m refusedAnswerDue) {
 	c.send(jsonrpc.Notification("notifications/cancelled", why))
 	c.dropQuestionsOf(f.x.ID)
 	complete(f.x, nil, err)
-	c.takeTurns()
+	c.admitQueued()
 }
 
 // refusedAnswerError returns the error for the caller. A second call would end in the same way.
@@ -112,6 +112,6 @@ func (c *Connection) refusedAnswerError(q *lastQuestion) error {
 	return e
 }
 
-// Class returns otp.Owed (reserved), so a full mailbox does not refuse the message: there is one
-// for each call in flight.
-func (refusedAnswerDue) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved), so a full mailbox does not refuse the message: there is
+// one for each call in flight.
+func (refusedAnswerDue) Class() otp.Class { return otp.Reserved }

@@ -150,7 +150,7 @@ func TestResourcesBeyondTheBoundAreListenedToLater(t *testing.T) {
 	}
 	run(t, func(o *client.Options) {
 		modern(elicits)(o)
-		o.Restore = &client.Left{Sessions: map[string]otp.Ref{"one": o.Catalog}, URIs: uris}
+		o.Restore = &client.AbandonedState{Sessions: map[string]otp.Ref{"one": o.Catalog}, URIs: uris}
 	}, func(r *rig) {
 		p := r.remote()
 		for m, n := announced(p), 1; ; m, n = nextListen(p), n+1 {

@@ -25,7 +25,7 @@ const (
 // initialize.
 func (c *Connection) over(err error) error {
 	if c.handshake.Died() {
-		c.o.Known.dies.Store(true)
+		c.o.Known.endsOnProbe.Store(true)
 		c.abandon(c.blame(err))
 		c.begin(0)
 		return nil
@@ -38,7 +38,7 @@ func (c *Connection) over(err error) error {
 		return c.away(err, true)
 	}
 	if v, ok := c.handshake.Again(); ok {
-		c.past.Greets = v
+		c.past.InitializeRevision = v
 		c.abandon(c.blame(err))
 		c.begin(0)
 		return nil
@@ -71,8 +71,8 @@ func (c *Connection) final(err error) error {
 
 // renewals decides when the connection starts over.
 type renewals struct {
-	pace
-	atOnce allowance
+	backoff
+	atOnce slidingLimit
 }
 
 // wait returns the pause before the connection starts over. The last session was useful if the
@@ -86,7 +86,7 @@ func (r *renewals) wait(now time.Time, useful bool) (wait time.Duration) {
 	default:
 		wait = r.next(now)
 	}
-	r.did(now.Add(wait))
+	r.record(now.Add(wait))
 	return wait
 }
 
@@ -100,7 +100,7 @@ func (c *Connection) renew(why error) {
 }
 
 // ends records and reports how a server was lost.
-func (c *Connection) ends(cause *Ending) {
+func (c *Connection) recordEnd(cause *Ending) {
 	c.cause = cause
 	c.tellEnded(cause)
 	if c.state == Ready {
@@ -110,8 +110,8 @@ func (c *Connection) ends(cause *Ending) {
 
 // abandon settles what was under way with a server that is gone, and records why.
 func (c *Connection) abandon(cause *Ending) {
-	if !c.absence.is { // otherwise it was reported
-		c.ends(cause)
+	if !c.absence.away { // otherwise it was reported
+		c.recordEnd(cause)
 	}
 	for _, a := range c.asked {
 		a.timer.Stop()
@@ -122,10 +122,10 @@ func (c *Connection) abandon(cause *Ending) {
 	for id := range c.questions.All() {
 		c.dropQuestion(id)
 	}
-	for _, d := range c.drives {
+	for _, d := range c.mrtrCalls {
 		d.timer.Stop()
 	}
-	for _, l := range order.By(c.listens, jsonrpc.ID.Compare) {
+	for _, l := range order.SortedBy(c.listens, jsonrpc.ID.Compare) {
 		l.timer.Stop()
 		c.settleListen(l, cause)
 	}

@@ -241,8 +241,8 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 			time.Sleep(time.Minute)
 		}, "no answer within 1m0s"},
 		"a crash": {func(r *rig) {
-			r.Break("conn", "*client.Tell")
-			r.send(&client.Tell{})
+			r.Break("conn", "*client.ClientNotification")
+			r.send(&client.ClientNotification{})
 		}, "the connection crashed"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,10 +62,10 @@ func TestToolCallIsReplayedAsConfigured(t *testing.T) {
 // When a server dies with very many calls in flight, only some are sent again, because it may have
 // died of them. Of the calls after that, a tenth may be sent again.
 func TestReplaysAreBounded(t *testing.T) {
-	known := &client.Known{} // as for all connections to a server
+	known := &client.SharedServerState{} // as for all connections to a server
 	run(t, func(o *client.Options) { o.Known = known }, func(r *rig) {
 		again, answered := 0, 0
-		for death, want := range []int{quota.LeastRetries, 2} {
+		for death, want := range []int{quota.MinRetries, 2} {
 			p := r.ready(`{"tools":{}}`)
 			for range again {
 				p.Expect("completion/complete")

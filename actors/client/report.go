@@ -68,7 +68,7 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 	c.p.SetStatus(s)
 	_ = c.p.Send(c.o.Catalog, &Report{
 		Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Incarnation: c.p.Incarnation(),
-		State: c.state, Cause: cause, Away: c.absence.is, GaveUp: c.gaveUp,
+		State: c.state, Cause: cause, Away: c.absence.away, GaveUp: c.gaveUp,
 		Channel: c.info().Transport == transport.SSE, Early: c.early.WantsSession(), Lacks: lacks,
 		Closed: closed, At: c.started, Facts: facts, Lists: c.listing.lists, Short: short,
 		Changed: changed,
@@ -95,7 +95,7 @@ func (c *Connection) where() telemetry.Where {
 // tellStarting, tellReady and tellEnded report the life of a connection to operators.
 func (c *Connection) tellStarting() {
 	at := c.where()
-	at.Routine = !c.o.Known.begins(c.p.Self()) || c.fails.n > 0 // begins also counts it
+	at.Routine = !c.o.Known.markStarting(c.p.Self()) || c.fails.n > 0 // markStarting also counts it
 	c.o.Emit(telemetry.UpstreamStarting{
 		Where: at, Transport: c.o.Transport, Target: c.o.Target, Incarnation: c.p.Incarnation(),
 	})
@@ -103,7 +103,7 @@ func (c *Connection) tellStarting() {
 
 func (c *Connection) tellReady() {
 	at := c.where()
-	at.Routine = !c.o.Known.is(c.p.Self()) || c.retired // another takes its place
+	at.Routine = !c.o.Known.markReady(c.p.Self()) || c.retired // instanceStarted takes its place
 	e := telemetry.UpstreamReady{
 		Where: at, PID: c.info().PID, Revision: c.facts.Version.String(),
 		ServerInfo:  strings.TrimSpace(c.facts.Server.Name + " " + c.facts.Server.Version),
@@ -138,7 +138,7 @@ func (c *Connection) tellEnded(end *Ending) {
 		return
 	}
 	at := c.where()
-	news := c.remote() && c.o.Known.isNews(troubleOf(end))
+	news := c.remote() && c.o.Known.firstReport(unusableStatus(end))
 	known := c.quiet && !news
 	// The command of an operator was reported already.
 	at.Incident, at.Routine = end.Incident, known || end.Cause == causeOperator

@@ -46,7 +46,9 @@ func TestReadyAfterARestartIsTrue(t *testing.T) {
 				}
 				r.Rest()
 				r.attach("one")
-				granted := r.wish(client.Wish{Session: "one", Level: "debug", URIs: []string{"test://x"}})
+				granted := r.wish(client.SubscriptionIntent{
+					Session: "one", Level: "debug", URIs: []string{"test://x"},
+				})
 				for range 2 {
 					p.Reply(p.Next(), `{}`)
 				}

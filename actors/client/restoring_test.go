@@ -18,7 +18,9 @@ func TestCallWaitsForWhatItsClientWants(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				r.attach("one")
-				granted := r.wish(client.Wish{Session: "one", Level: "info", URIs: []string{"test://x"}})
+				granted := r.wish(client.SubscriptionIntent{
+					Session: "one", Level: "info", URIs: []string{"test://x"},
+				})
 				x := r.call("one")
 				p := r.watched() // its requests come in this order, after notifications/initialized
 				level, uri := p.Expect("logging/setLevel"), p.Expect("resources/subscribe")
@@ -55,7 +57,7 @@ func TestCallWaitsForWhatIsRestored(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		r.wish(client.Wish{Session: "one", Level: "notice"})
+		r.wish(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		for range 2 {
 			p.Close(nil)
@@ -76,12 +78,12 @@ func TestInstanceHasTheLevelBeforeTheCall(t *testing.T) {
 		p := r.program(r.dials)
 		r.attach("one")
 		r.attach("two")
-		<-r.wish(client.Wish{Session: "one"})
+		<-r.wish(client.SubscriptionIntent{Session: "one"})
 		r.call("one")
 		p.Expect("tools/call")
 		var q *mcptest.Peer
 		for _, level := range []string{"debug", "error"} {
-			granted := r.wish(client.Wish{Session: "two", Level: level})
+			granted := r.wish(client.SubscriptionIntent{Session: "two", Level: level})
 			p.Reply(p.Expect("logging/setLevel"), `{}`)
 			<-granted
 			r.call("two")
@@ -103,7 +105,7 @@ func TestSubscriptionsAreRestoredWhenThereIsRoom(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		granted := r.wish(client.Wish{Session: "one", URIs: []string{"test://x"}})
+		granted := r.wish(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		<-granted
 		p.Close(nil)
@@ -126,7 +128,7 @@ func TestSubscriptionsAreRestoredWhenThereIsRoom(t *testing.T) {
 // intent of a session is granted after the last.
 func TestSubscriptionsAreAskedForAPartAtATime(t *testing.T) {
 	const all, part = 200, 32
-	wish := client.Wish{Session: "one"}
+	wish := client.SubscriptionIntent{Session: "one"}
 	for n := range all {
 		wish.URIs = append(wish.URIs, fmt.Sprintf("test://%03d", n))
 	}

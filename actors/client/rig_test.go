@@ -157,11 +157,11 @@ func (r *rig) attachAs(session, row string) {
 }
 
 // wish tells the connection what a session wants. The channel that it returns gets the answer.
-func (r *rig) wish(w client.Wish) <-chan error {
+func (r *rig) wish(w client.SubscriptionIntent) <-chan error {
 	r.T.Helper()
 	granted := make(chan error, 1)
 	go func() { // it ends with the connection at the latest
-		_, err := otp.Do[client.Wish, struct{}](r.T.Context(), r.Ref("conn"), w)
+		_, err := otp.Do[client.SubscriptionIntent, struct{}](r.T.Context(), r.Ref("conn"), w)
 		granted <- err
 	}()
 	r.Rest()

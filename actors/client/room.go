@@ -8,12 +8,13 @@ import (
 	"mcpd/transport"
 )
 
-// roomTime is the delay before a call that found no room in the server's input is tried again, if
-// no answer comes before. A server that reads and thinks has room without having answered.
-const roomTime = 50 * time.Millisecond
+// roomRetryDelay is the delay before a call that found no room in the server's input is tried
+// again, if no answer comes before. A server that reads and thinks has room without having
+// answered.
+const roomRetryDelay = 50 * time.Millisecond
 
-// roomy says that there may be room again.
-type roomy struct{}
+// roomRetryDue says that there may be room again.
+type roomRetryDue struct{}
 
 // noRoom reports whether the server's input has no room for a large call, before the call is copied
 // for the input.
@@ -34,17 +35,17 @@ func (c *Connection) waitForRoom(x *request.Exchange) bool {
 	}
 	c.queue = slices.Insert(c.queue, 0, x)
 	c.o.Waited.Note(len(c.queue))
-	c.turns.stuffed = true
-	if !c.turns.trying {
-		c.turns.trying = true
-		c.p.After(roomTime, roomy{})
+	c.turns.inputFull = true
+	if !c.turns.retryScheduled {
+		c.turns.retryScheduled = true
+		c.p.After(roomRetryDelay, roomRetryDue{})
 	}
 	return true
 }
 
 // retry tries again the call that found no room.
 func (c *Connection) retry() {
-	if c.turns.trying = false; c.turns.stuffed {
-		c.takeTurns()
+	if c.turns.retryScheduled = false; c.turns.inputFull {
+		c.admitQueued()
 	}
 }

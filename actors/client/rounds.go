@@ -18,9 +18,9 @@ import (
 // drive is a call of a legacy client whose modern server asks it something. The client is asked in
 // requests, and the server is called again with the answers. Package rounds decides what to do and
 // when; this performs it.
-type drive struct {
+type mrtrCall struct {
 	*rounds.Drive
-	f *flight
+	f *inflightRequest
 	// arguments are the arguments of the call if they are large: rounds.Drive does not have them.
 	arguments jsontext.Value
 	answers   int        // bytes of the client's answers, which count for its call
@@ -33,24 +33,25 @@ type driveDue struct{ exchange uint64 }
 
 // interrupted takes a result that asks the client something, and reports whether it is answered
 // here.
-func (c *Connection) interrupted(f *flight, m jsonrpc.Message) bool {
-	d := c.drives[f.x.ID]
+func (c *Connection) interrupted(f *inflightRequest, m jsonrpc.Message) bool {
+	d := c.mrtrCalls[f.x.ID]
 	if d == nil {
 		asks := m.Error == nil && c.facts.Version.Has(protocol.MultiRoundTrip) &&
 			mrtr.TypeOf(m.Outline()) == mrtr.InputRequired
 		if !asks || f.x.Version.Has(protocol.MultiRoundTrip) || !mrtr.MayAsk(f.x.Method) {
 			return false
 		}
-		short, arguments := shortened(f.x)
+		short, arguments := elideArguments(f.x)
 		params, err := rewrite.Request(f.x.Method, f.x.Version, c.facts.Version, short)
 		if err != nil { // it was possible when the call was written
 			return false
 		}
-		d = &drive{f: f, arguments: arguments, Drive: rounds.NewDrive(c.p.Now(), params, rounds.Options{
-			Server: c.o.Server, Version: c.facts.Version, Client: c.declaredBy(f.x),
-			ElicitationID: "mcpd-" + strconv.FormatUint(f.x.ID, 36) + "-",
-		})}
-		c.drives[f.x.ID] = d
+		d = &mrtrCall{f: f, arguments: arguments,
+			Drive: rounds.NewDrive(c.p.Now(), params, rounds.Options{
+				Server: c.o.Server, Version: c.facts.Version, Client: c.declaredBy(f.x),
+				ElicitationID: "mcpd-" + strconv.FormatUint(f.x.ID, 36) + "-",
+			})}
+		c.mrtrCalls[f.x.ID] = d
 		d.Step(c.p.Now(), rounds.Event{Op: rounds.Start}) // the first call is the one that was answered
 	}
 	d.id = jsonrpc.ID{}
@@ -63,12 +64,12 @@ func (c *Connection) interrupted(f *flight, m jsonrpc.Message) bool {
 }
 
 // drive takes an event and performs its effects.
-func (c *Connection) drive(d *drive, in rounds.Event) {
+func (c *Connection) drive(d *mrtrCall, in rounds.Event) {
 	x := d.f.x
 	for _, e := range d.Step(c.p.Now(), in) {
 		switch e.Do {
 		case rounds.Call:
-			c.recall(d, e.Params)
+			c.callAgain(d, e.Params)
 		case rounds.Stop:
 			if !d.id.IsZero() {
 				c.calls.take(d.id)
@@ -76,7 +77,7 @@ func (c *Connection) drive(d *drive, in rounds.Event) {
 					cancelled(d.id, "cancelled by the client")))
 			}
 		case rounds.Ask:
-			c.inquire(d, e)
+			c.askClient(d, e)
 		case rounds.Recall:
 			if id := questionID(x, e.Question); c.questions.Get(id.Raw()) != nil {
 				c.dropQuestion(id.Raw())
@@ -95,12 +96,12 @@ func (c *Connection) drive(d *drive, in rounds.Event) {
 	}
 	if d.Phase() == rounds.Over {
 		d.timer.Stop()
-		delete(c.drives, x.ID)
+		delete(c.mrtrCalls, x.ID)
 	}
 }
 
-// recall calls the server again, under a new id. If that cannot be sent, the call ends.
-func (c *Connection) recall(d *drive, params jsontext.Value) {
+// callAgain calls the server again, under a new id. If that cannot be sent, the call ends.
+func (c *Connection) callAgain(d *mrtrCall, params jsontext.Value) {
 	x := d.f.x
 	id, err := c.fresh()
 	if err == nil {
@@ -108,7 +109,7 @@ func (c *Connection) recall(d *drive, params jsontext.Value) {
 		d.id = id
 		c.calls.put(id, d.f)
 		err = c.up.Send(c.p.Context(),
-			jsonrpc.Request(id, x.Method, lengthened(c.addressed(x, id, params), d.arguments)))
+			jsonrpc.Request(id, x.Method, restoreArguments(c.addServerMeta(x, id, params), d.arguments)))
 		c.watch()
 	}
 	if err != nil {
@@ -129,8 +130,8 @@ func questionID(x *request.Exchange, number int) jsonrpc.ID {
 	return jsonrpc.StringID("round-" + strconv.FormatUint(x.ID, 10) + "-" + strconv.Itoa(number))
 }
 
-// inquire asks the client. A question that its revision has no words for is refused in its place.
-func (c *Connection) inquire(d *drive, e rounds.Effect) {
+// askClient asks the client. A question that its revision has no words for is refused in its place.
+func (c *Connection) askClient(d *mrtrCall, e rounds.Effect) {
 	x := d.f.x
 	q := &Question{
 		From: c.p.Self(), Server: c.o.Server, ID: questionID(x, e.Question), Method: e.Method,
@@ -139,7 +140,7 @@ func (c *Connection) inquire(d *drive, e rounds.Effect) {
 	params, err := rewrite.Question(e.Method, c.facts.Version, x.Version, e.Params, e.ElicitationID)
 	if err == nil {
 		q.Params = params
-		c.questions.Add(&open{
+		c.questions.Add(&openQuestion{
 			ID: q.ID, Method: e.Method, To: answerer{Owner: x.Owner}, Client: x.Version, Call: x.ID,
 			Round: e.Question,
 		})
@@ -159,8 +160,8 @@ type driveRefused struct {
 }
 
 // replied takes a client's answer to such a question.
-func (c *Connection) replied(o *open, a *Answer) {
-	d := c.drives[o.Call]
+func (c *Connection) replied(o *openQuestion, a *Answer) {
+	d := c.mrtrCalls[o.Call]
 	if a.Err != nil {
 		c.drive(d, rounds.Event{Op: rounds.Refuse, Question: o.Round, Err: a.Err})
 		return
@@ -177,23 +178,23 @@ func (c *Connection) replied(o *open, a *Answer) {
 
 // driven passes an event to the drive of a call, if there still is one.
 func (c *Connection) driven(exchange uint64, in rounds.Event) {
-	if d := c.drives[exchange]; d != nil {
+	if d := c.mrtrCalls[exchange]; d != nil {
 		c.drive(d, in)
 	}
 }
 
 // deliver ends the client's call.
-func (c *Connection) deliver(d *drive, e rounds.Effect) {
+func (c *Connection) deliver(d *mrtrCall, e rounds.Effect) {
 	x := d.f.x
 	c.settled(x)
 	m := jsonrpc.Message{Result: e.Result}
 	result, err := jsontext.Value(nil), e.Err
 	if err == nil {
-		result, err = c.heard(x, m)
+		result, err = c.translateAnswer(x, m)
 	} else if told, ok := e.Err.(*jsonrpc.Error); ok {
-		_, err = c.heard(x, jsonrpc.Message{Error: told})
+		_, err = c.translateAnswer(x, jsonrpc.Message{Error: told})
 	}
 	d.f.settle(err)
 	complete(x, result, err)
-	c.takeTurns()
+	c.admitQueued()
 }

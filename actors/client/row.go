@@ -14,7 +14,7 @@ const Row = "connection"
 // runs out and when the connection ends for good; the supervisor above does not count that.
 func Supervised(key tenant.Key, budget tenant.Intensity, connection otp.Child) otp.Child {
 	connection.ID, connection.Restart, connection.Significant = Row, otp.Transient, true
-	return otp.Child{ID: key.String(), Label: telemetry.Passing, Restart: otp.Transient,
+	return otp.Child{ID: key.String(), Label: telemetry.TransientLabel, Restart: otp.Transient,
 		Start: otp.Supervisor(otp.Spec{
 			Intensity:    otp.Intensity{Restarts: budget.Restarts, Within: budget.Within},
 			AutoShutdown: otp.AnySignificant,

@@ -77,11 +77,11 @@ func TestLogLevelIsTheMostVerbose(t *testing.T) {
 			}
 			p.Reply(m, `{}`)
 		}
-		r.wish(client.Wish{Session: "one", Level: "error"})
+		r.wish(client.SubscriptionIntent{Session: "one", Level: "error"})
 		level("error")
-		r.wish(client.Wish{Session: "two", Level: "debug"})
+		r.wish(client.SubscriptionIntent{Session: "two", Level: "debug"})
 		level("debug")
-		r.wish(client.Wish{Session: "one", Level: "info"})
+		r.wish(client.SubscriptionIntent{Session: "one", Level: "info"})
 		p.ExpectNothing(time.Second)
 		r.Send("two", otp.Normal)
 		level("info")
@@ -95,7 +95,7 @@ func TestLevelsThatChangeWithoutEnd(t *testing.T) {
 		p := r.watched()
 		r.attach("one")
 		for i := range 100 {
-			r.wish(client.Wish{Session: "one", Level: []string{"error", "debug"}[i%2]})
+			r.wish(client.SubscriptionIntent{Session: "one", Level: []string{"error", "debug"}[i%2]})
 		}
 		first := p.Expect("logging/setLevel")
 		p.ExpectNothing(time.Second)
@@ -115,7 +115,7 @@ func TestRestartRestoresWhatClientsWanted(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		r.wish(client.Wish{Session: "one", Level: "notice"})
+		r.wish(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
@@ -180,7 +180,7 @@ func TestResourceIsLetGoOfAndWantedInOrder(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		wished := client.Wish{Session: "one", URIs: []string{"test://x"}}
+		wished := client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}}
 		r.wish(wished)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		r.Rest()
@@ -262,7 +262,7 @@ func TestNextConnectionCarriesOn(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		r.wish(client.Wish{Session: "one", Level: "notice"})
+		r.wish(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
@@ -274,14 +274,14 @@ func TestNextConnectionCarriesOn(t *testing.T) {
 		if err := otp.DeleteChild(r.T.Context(), sup, "conn"); err != nil {
 			r.T.Fatal(err)
 		}
-		left := stage.Of[*client.Left](&r.catalog.Log)
+		left := stage.Of[*client.AbandonedState](&r.catalog.Log)
 		if len(left) != 1 || left[0].Server != "files" || left[0].Levels["one"] != "notice" ||
 			!left[0].URIs["test://x"]["one"] || left[0].Sessions["one"] != r.Ref("one") {
 			t.Fatalf("left: %+v", left)
 		}
 	})
 	run(t, func(o *client.Options) {
-		o.Restore = &client.Left{
+		o.Restore = &client.AbandonedState{
 			Sessions: map[string]otp.Ref{"one": o.Catalog}, Levels: map[string]string{"one": "notice"},
 			URIs: map[string]map[string]bool{"test://x": {"one": true}},
 		}
@@ -343,7 +343,7 @@ func TestWishIsGrantedWhenTheServerHasAnswered(t *testing.T) {
 		}
 	}
 	run(t, nil, func(r *rig) {
-		early := r.wish(client.Wish{Session: "two", Level: "error"})
+		early := r.wish(client.SubscriptionIntent{Session: "two", Level: "error"})
 		p := r.watched()
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		r.Rest()
@@ -351,7 +351,7 @@ func TestWishIsGrantedWhenTheServerHasAnswered(t *testing.T) {
 			t.Error("one from before the server was ready is not granted")
 		}
 		r.attach("one")
-		wish := client.Wish{Session: "one", Level: "info", URIs: []string{"test://x"}}
+		wish := client.SubscriptionIntent{Session: "one", Level: "info", URIs: []string{"test://x"}}
 		granted := r.wish(wish)
 		level, uri := p.Expect("logging/setLevel"), p.Expect("resources/subscribe")
 		p.Reply(level, `{}`)
@@ -367,7 +367,7 @@ func TestWishIsGrantedWhenTheServerHasAnswered(t *testing.T) {
 			t.Error("the same again is not granted at once")
 		}
 		p.ExpectNothing(time.Second)
-		refused := r.wish(client.Wish{Session: "one", Level: "debug"})
+		refused := r.wish(client.SubscriptionIntent{Session: "one", Level: "debug"})
 		p.Refuse(p.Expect("logging/setLevel"), -32602, "not that")
 		r.Rest()
 		if err := <-refused; err == nil || !strings.Contains(err.Error(), "not that") {
@@ -384,7 +384,7 @@ func TestWishOutlivesTheSessionItWasAskedIn(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				p := r.watched()
 				r.attach("one")
-				granted := r.wish(client.Wish{Session: "one", Level: "info"})
+				granted := r.wish(client.SubscriptionIntent{Session: "one", Level: "info"})
 				if level := p.Expect("logging/setLevel"); refused {
 					forgotten(p, level)
 				} else {
@@ -409,7 +409,7 @@ func TestWishOutlivesTheSessionItWasAskedIn(t *testing.T) {
 // A connection starts with what a session has asked for that has ended meanwhile. It gives that up
 // once the session can no longer be attached anew.
 func TestRestoredSessionThatHasEndedIsLetGoOf(t *testing.T) {
-	gone := &client.Left{
+	gone := &client.AbandonedState{
 		Sessions: map[string]otp.Ref{"gone": {}},
 		URIs:     map[string]map[string]bool{"test://x": {"gone": true}},
 		Levels:   map[string]string{"gone": "debug"},
@@ -437,11 +437,11 @@ func TestSubscriptionThatIsAgreedTooLateIsNone(t *testing.T) {
 		r.attach("one")
 		x := r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		m := p.Expect("resources/subscribe")
-		x.Settle(request.Outcome{How: request.TimedOut, Err: protocol.Timeout(time.Second)})
+		x.Settle(request.Outcome{Ending: request.TimedOut, Err: protocol.Timeout(time.Second)})
 		p.Reply(m, `{}`)
 		p.Expect("resources/unsubscribe")
-		if r.Rest(); account.Kept() != 0 {
-			t.Errorf("%d bytes of subscriptions are kept", account.Kept())
+		if r.Rest(); account.Total() != 0 {
+			t.Errorf("%d bytes of subscriptions are kept", account.Total())
 		}
 	})
 }

@@ -21,27 +21,27 @@ import (
 // that an answer does not overtake earlier messages of its server. There is one for each transport.
 type shortcut struct {
 	p       *otp.Process
-	calls   *flights
+	calls   *inflightRequests
 	written *request.List
 	asked   *atomic.Int64 // requests to which no answer was read: see reading
 	begun   time.Time
 
-	read      atomic.Uint64           // how many messages were handed to the actor
-	handled   atomic.Uint64           // the last of them that the actor has handled
-	hears     atomic.Pointer[hearing] // nil while nothing may be taken
-	attentive atomic.Bool             // the actor waits for calls to end
-	told      atomic.Bool             // the actor is going to be told that some have
-	used      atomic.Int64            // how long after begun it was last used
+	read          atomic.Uint64                    // how many messages were handed to the actor
+	handled       atomic.Uint64                    // the last of them that the actor has handled
+	translator    atomic.Pointer[resultTranslator] // nil while nothing may be taken
+	attentive     atomic.Bool                      // the actor waits for calls to end
+	wakeScheduled atomic.Bool                      // the actor is going to be told that some have
+	used          atomic.Int64                     // how long after begun it was last used
 }
 
 // spared tells the actor of a call that has ended without it.
-type spared struct {
+type endedWithoutActor struct {
 	late *telemetry.ReplyDropped // its answer, which came too late; nil for most
 }
 
-// Class returns otp.Owed (reserved), so a full mailbox does not refuse the message: there is one
-// for calls that ended meanwhile, and one for each late answer.
-func (spared) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved), so a full mailbox does not refuse the message: there is
+// one for calls that ended meanwhile, and one for each late answer.
+func (endedWithoutActor) Class() otp.Class { return otp.Reserved }
 
 func newShortcut(c *Connection) *shortcut {
 	return &shortcut{p: c.p, calls: c.calls, written: c.written, asked: c.unanswered, begun: c.p.Now()}
@@ -51,20 +51,20 @@ func newShortcut(c *Connection) *shortcut {
 // other call waits for this one to end, the answer affects only the result of this call, and no
 // progress has to be sent before.
 func (c *Connection) plain(x *request.Exchange) bool {
-	_, list := catalog.Listed(x.Method)
-	return !list && !x.Stays && len(x.Token) == 0 && x.Level == "" && !c.exclusive()
+	_, list := catalog.KindOfMethod(x.Method)
+	return !list && !x.NeedsConnection && len(x.Token) == 0 && x.Level == "" && !c.oneClientAtATime()
 }
 
 // take gives an answer to its client, and reports whether it did. The actor handles the others.
 func (s *shortcut) take(in transport.Inbound) bool {
-	h, m := s.hears.Load(), in.Message
+	h, m := s.translator.Load(), in.Message
 	if h == nil || in.Err != nil || in.Control != nil || m.Method != "" || m.Error != nil ||
 		m.Result.Kind() != '{' || m.Size() >= transport.Large || s.handled.Load() != s.read.Load() ||
 		h.version.Has(protocol.ResultType) && mrtr.TypeOf(m.Outline()) != mrtr.Complete ||
-		s.p.Disturbed() {
+		s.p.FaultArmed() {
 		return false
 	}
-	f := whose(s.calls, m.ID)
+	f := callOfReply(s.calls, m.ID)
 	if f == nil {
 		return false
 	}
@@ -82,11 +82,11 @@ func (s *shortcut) take(in transport.Inbound) bool {
 	s.written.Remove(f.x)
 	switch {
 	case !first:
-		_ = s.p.Post(spared{&telemetry.ReplyDropped{
+		_ = s.p.Post(endedWithoutActor{&telemetry.ReplyDropped{
 			Method: f.x.Method, Reason: f.x.Lateness(), After: answer.Waited, Count: 1,
 		}})
-	case s.attentive.Load() && !s.told.Swap(true):
-		_ = s.p.Post(spared{})
+	case s.attentive.Load() && !s.wakeScheduled.Swap(true):
+		_ = s.p.Post(endedWithoutActor{})
 	}
 	return true
 }
@@ -97,10 +97,10 @@ func (s *shortcut) next() uint64 { return s.read.Add(1) }
 // reached records that the actor has handled a message.
 func (s *shortcut) reached(number uint64) { s.handled.Store(number) }
 
-// shut closes the shortcut: nothing that is read from now on is taken. The shortcut may be nil.
-func (s *shortcut) shut() {
+// close closes the shortcut: nothing that is read from now on is taken. The shortcut may be nil.
+func (s *shortcut) close() {
 	if s != nil {
-		s.hears.Store(nil)
+		s.translator.Store(nil)
 	}
 }
 
@@ -112,26 +112,26 @@ func (s *shortcut) usedLast() time.Time { return s.begun.Add(time.Duration(s.use
 func (c *Connection) attend() {
 	waits := len(c.queue) > 0 || c.instances.Len() > 0 || c.primary != (otp.Ref{}) ||
 		c.early.Waiting()
-	if waits == c.way.attentive.Load() {
+	if waits == c.shortcut.attentive.Load() {
 		return
 	}
-	if c.way.attentive.Store(waits); waits {
-		_ = c.p.Post(spared{})
+	if c.shortcut.attentive.Store(waits); waits {
+		_ = c.p.Post(endedWithoutActor{})
 	}
 }
 
 // spared does what follows the end of each call.
-func (c *Connection) spared(m spared) {
-	c.way.told.Store(false)
+func (c *Connection) spared(m endedWithoutActor) {
+	c.shortcut.wakeScheduled.Store(false)
 	if m.late != nil {
 		m.late.Where = c.where()
 		c.drops.Reply(c.p, c.o.Emit, *m.late)
 	}
-	c.takeTurns()
+	c.admitQueued()
 }
 
 // answerOf returns the outcome of a call that its server has answered, without its result or error.
-func answerOf(f *flight, m jsonrpc.Message, now time.Time) request.Outcome {
-	failed := m.May("isError") && splice.Kind(m.Outline(), "isError") == 't'
+func answerOf(f *inflightRequest, m jsonrpc.Message, now time.Time) request.Outcome {
+	failed := m.MayHave("isError") && splice.Kind(m.Outline(), "isError") == 't'
 	return request.Outcome{Waited: now.Sub(f.at), ToolError: failed}
 }

@@ -32,7 +32,9 @@ func TestPlainAnswerTakesTheShortWay(t *testing.T) {
 			change: func(x *request.Exchange) { x.Token = []byte("1") }, answer: content,
 		},
 		"one that makes a task": {
-			change: func(x *request.Exchange) { x.Stays = true }, answer: `{"task":{"taskId":"t"}}`,
+			change: func(x *request.Exchange) {
+				x.NeedsConnection = true
+			}, answer: `{"task":{"taskId":"t"}}`,
 		},
 		"one that awaits a line": {
 			change: func(x *request.Exchange) { x.Level = "info" }, answer: content,
@@ -98,7 +100,7 @@ func TestLateAnswerOnTheShortWayIsCounted(t *testing.T) {
 		r.attach("one")
 		x := r.call("one")
 		m := p.Expect("tools/call")
-		x.Settle(request.Outcome{How: request.TimedOut})
+		x.Settle(request.Outcome{Ending: request.TimedOut})
 		p.Reply(m, `{"content":[]}`)
 		r.Rest()
 		r.outcome(x)

@@ -48,7 +48,7 @@ func (l *listing) short(facts Facts) (all [Kinds]Shortfall) {
 		case f.busy && !l.had[k] && facts.Offers(kind):
 			all[k] = Shortfall{Waiting, kind.Method() + ": no answer yet"}
 		case len(l.cuts[k]) > 0:
-			all[k] = Shortfall{Shortened, catalog.Words(kind, l.cuts[k])}
+			all[k] = Shortfall{Shortened, catalog.DescribeCuts(kind, l.cuts[k])}
 		}
 		all[k].Words = telemetry.Clean(all[k].Words, protocol.MaxDetail)
 	}

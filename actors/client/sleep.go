@@ -19,8 +19,8 @@ import (
 // answer: the question may refer to what the server has in memory.
 const AnswerTime = 5 * time.Minute
 
-// drowsed says that it is time to check whether the server may sleep (the idle timer).
-type drowsed struct{}
+// idleTimerDue says that it is time to check whether the server may sleep (the idle timer).
+type idleTimerDue struct{}
 
 func (c *Connection) asleep() bool { return c.state == Stopped }
 
@@ -43,7 +43,7 @@ func (c *Connection) needs(result jsontext.Value) {
 	c.staysAwake(c.o.Idle)
 	switch kind, _ := splice.GetString(result, "resultType"); kind {
 	case "task":
-		c.staysAwake(tasks.KeptFor(result))
+		c.staysAwake(tasks.RetentionOf(result))
 	case "input_required":
 		c.staysAwake(AnswerTime)
 	}
@@ -53,10 +53,10 @@ func (c *Connection) needs(result jsontext.Value) {
 // count: a server that sleeps does not change them, and the changes of another program are seen
 // when the server is back.
 func (c *Connection) needed() bool {
-	inHand := c.calls.len() + len(c.queue) + len(c.drives) + c.questions.Len() + c.instances.Len() +
-		len(c.doubted) + len(c.untold)
+	inHand := c.calls.len() + len(c.queue) + len(c.mrtrCalls) + c.questions.Len() + c.instances.Len() +
+		len(c.heldRefusals) + len(c.pendingNotifications)
 	// The last condition is a request of the host itself that is not a listen.
-	return inHand > 0 || c.clients.hold() || !c.interest.Idle() || len(c.asked) > len(c.listens)
+	return inHand > 0 || c.clients.anyHolds() || !c.interest.Idle() || len(c.asked) > len(c.listens)
 }
 
 // maybeSleep ends a server that nothing needs. Instances are ended by the connection that hands
@@ -68,9 +68,9 @@ func (c *Connection) maybeSleep() {
 	if c.needed() {
 		c.staysAwake(c.o.Idle)
 	}
-	c.staysAwakeAfter(c.way.usedLast(), c.o.Idle)
+	c.staysAwakeAfter(c.shortcut.usedLast(), c.o.Idle)
 	if wait := c.until.Sub(c.p.Now()); wait > 0 {
-		c.drowsy = c.p.After(wait, drowsed{})
+		c.idleTimer = c.p.After(wait, idleTimerDue{})
 		return
 	}
 	c.sleep(closedIdle)

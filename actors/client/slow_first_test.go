@@ -108,7 +108,7 @@ func TestCallThatStaysKeepsNobody(t *testing.T) {
 		r.call("one")
 		m := p.Expect("tools/call")
 		x := r.exchange("two", "tools/call", `{"name":"a","task":{}}`)
-		x.Stays = true
+		x.NeedsConnection = true
 		r.send(&request.Forward{Exchange: x})
 		r.third(`{"name":"echo"}`)
 		q := r.grow()

@@ -21,38 +21,39 @@ var announcements = []string{
 	"tools.listChanged", "prompts.listChanged", "resources.listChanged", "resources.subscribe",
 }
 
-// gapTold says that the pause is over before clients are told what they may have missed.
-type gapTold struct{}
+// gapPauseOver says that the pause is over before clients are told what they may have missed.
+type gapPauseOver struct{}
 
-// standing handles the state of the stream on which a server sends unsolicited notifications. If a
-// server has none (2025-11-25 §basic/transports, "Listening for Messages from the Server"),
+// standingStream handles the state of the stream on which a server sends unsolicited notifications.
+// If a server has none (2025-11-25 §basic/transports, "Listening for Messages from the Server"),
 // nothing is offered that would have to come that way.
-func (c *Connection) standing(s streamable.Standing) {
+func (c *Connection) standingStream(s streamable.StandaloneState) {
 	if s.Gap && !c.gap {
 		c.gap = true
-		c.p.After(c.gaps.next(c.p.Now()), gapTold{})
+		c.p.After(c.gaps.next(c.p.Now()), gapPauseOver{})
 	}
 	if c.lines.apart = s.Open; s.Open {
 		return
 	}
-	c.unheard = true
+	c.noAnnouncements = true
 	c.facts.Capabilities = c.facts.Capabilities.Without(announcements...)
 	if c.state == Ready {
 		c.publish(nil, nil)
 	}
 }
 
-// missedAny treats everything as changed that a server may have announced while nobody listened.
-func (c *Connection) missedAny() {
+// treatAllAsChanged treats everything as changed that a server may have announced while nobody
+// listened.
+func (c *Connection) treatAllAsChanged() {
 	if !c.gap { // there is a new session, with which everything was asked for anew
 		return
 	}
 	c.gap = false
-	c.gaps.did(c.p.Now())
+	c.gaps.record(c.p.Now())
 	for _, k := range catalog.Kinds() {
 		c.changed(k)
 	}
-	for uri := range order.Of(c.interest.Resources()) {
+	for uri := range order.Sorted(c.interest.Resources()) {
 		if c.interest.Agreed(uri) {
 			c.updated(uri)
 		}

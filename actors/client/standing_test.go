@@ -39,11 +39,11 @@ func TestNothingIsOfferedThatCannotBeHeard(t *testing.T) {
 		if got := string(r.report().Facts.Capabilities.Raw()); got != watched {
 			t.Fatalf("offered %s", got)
 		}
-		for _, c := range []transport.Inbound{{Control: streamable.Standing{Open: true}},
-			{Control: streamable.Standing{}}} {
+		for _, c := range []transport.Inbound{{Control: streamable.StandaloneState{Open: true}},
+			{Control: streamable.StandaloneState{}}} {
 			p.Send(c)
 			r.Rest()
-			open := c.Control.(streamable.Standing).Open
+			open := c.Control.(streamable.StandaloneState).Open
 			got := r.report().Facts.Capabilities
 			for _, path := range []string{"tools.listChanged", "resources.listChanged",
 				"resources.subscribe"} {
@@ -74,7 +74,7 @@ func TestGapInTheStandingStream(t *testing.T) {
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		r.Rest()
-		p.Send(transport.Inbound{Control: streamable.Standing{Open: true, Gap: true}})
+		p.Send(transport.Inbound{Control: streamable.StandaloneState{Open: true, Gap: true}})
 		var asked []string
 		for range 3 {
 			m := p.Next()
@@ -94,7 +94,7 @@ func TestGapInTheStandingStream(t *testing.T) {
 			t.Errorf("told of %v", got)
 		}
 		for range 600 {
-			p.Send(transport.Inbound{Control: streamable.Standing{Open: true, Gap: true}})
+			p.Send(transport.Inbound{Control: streamable.StandaloneState{Open: true, Gap: true}})
 			time.Sleep(time.Second)
 		}
 		if got, most := len(r.updates()), 10+int(10*time.Minute/client.LastGap); got > most || got < 10 {

@@ -26,8 +26,8 @@ type peekDue struct {
 	last    time.Duration
 }
 
-// prints is a transport that knows what its server has printed that is not a message.
-type prints interface {
+// printingTransport is a transport that knows what its server has printed that is not a message.
+type printingTransport interface {
 	// Printed describes that output; said is nil for none. The stderr is the end of the standard
 	// error.
 	Printed() (stderr []byte, said error)
@@ -35,14 +35,14 @@ type prints interface {
 
 // peekLater schedules a look at what the program has printed.
 func (c *Connection) peekLater(last time.Duration) {
-	if _, can := transport.As[prints](c.up); can {
+	if _, can := transport.As[printingTransport](c.up); can {
 		c.p.After(max(last, FirstPeek), peekDue{c.attempt, max(last, FirstPeek)})
 	}
 }
 
 // peek shows what a starting program has printed.
 func (c *Connection) peek(m peekDue) {
-	up, can := transport.As[prints](c.up)
+	up, can := transport.As[printingTransport](c.up)
 	if m.attempt != c.attempt || c.state != Starting || !can {
 		return
 	}
@@ -85,6 +85,6 @@ func (c *Connection) tellStarts() {
 	}
 }
 
-// Class returns otp.Owed (reserved), so a full mailbox does not refuse the message: there is one
-// look at a time.
-func (peekDue) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved), so a full mailbox does not refuse the message: there is
+// one look at a time.
+func (peekDue) Class() otp.Class { return otp.Reserved }

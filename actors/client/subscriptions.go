@@ -21,10 +21,10 @@ import (
 // asked on behalf of clients.
 const RestoreWait = interest.HoldTime
 
-// interested handles an event that concerns what sessions want to be told, and performs its
+// stepInterest handles an event that concerns what sessions want to be told, and performs its
 // effects. If answered is not nil, the event's call is to be written, and answered called with the
 // answer.
-func (c *Connection) interested(in interest.Event) (answered func(error)) {
+func (c *Connection) stepInterest(in interest.Event) (answered func(error)) {
 	to := interest.Server{
 		Ready: c.state == Ready, Asleep: c.asleep(),
 		Listens: c.facts.Version.Has(protocol.Listen),
@@ -60,13 +60,13 @@ func (c *Connection) interested(in interest.Event) (answered func(error)) {
 		case interest.Missed:
 			c.missedOn(e)
 		case interest.Pause:
-			c.p.After(roomTime, interestDue{op: interest.Retry})
+			c.p.After(roomRetryDelay, interestDue{op: interest.Retry})
 		case interest.Later:
 			c.p.After(interest.AgainAfter, interestDue{interest.Again, e.URI, c.attempt})
 		case interest.Hold:
 			c.p.After(interest.HoldTime, interestDue{op: interest.Expire})
 		case interest.Release:
-			c.takeTurns()
+			c.admitQueued()
 		}
 	}
 	for a, ok := c.interest.Next(); ok; a, ok = c.interest.Next() {
@@ -78,7 +78,7 @@ func (c *Connection) interested(in interest.Event) (answered func(error)) {
 // onAnswer returns the handler of the answer to a request about what sessions want.
 func (c *Connection) onAnswer(a interest.Ask, call *request.Exchange) func(error) {
 	return func(err error) {
-		c.interested(interest.Event{
+		c.stepInterest(interest.Event{
 			Op: interest.Answered, Ask: a, Call: call, Err: err, Late: errors.Is(err, errLate),
 		})
 	}
@@ -97,7 +97,7 @@ func (c *Connection) askAside(a interest.Ask) {
 		return nil
 	})
 	if errors.Is(err, transport.ErrSlowConsumer) {
-		c.interested(interest.Event{Op: interest.Crowded, Ask: a})
+		c.stepInterest(interest.Event{Op: interest.QueueFull, Ask: a})
 	} else if err != nil {
 		answered(err)
 	}
@@ -111,7 +111,7 @@ type interestDue struct {
 	attempt uint64 // of the server that it is about; 0 for any
 }
 
-func (interestDue) Class() otp.Class { return otp.Owed }
+func (interestDue) Class() otp.Class { return otp.Reserved }
 
 // alsoFollow tells an instance that somebody wants to be told of a resource, or nobody any more. A
 // call may run on any instance of a server and change a resource there, and each instance announces
@@ -123,25 +123,26 @@ type alsoFollow struct {
 	row string // of the session that asked first
 }
 
-func (alsoFollow) Class() otp.Class { return otp.Owed }
+func (alsoFollow) Class() otp.Class { return otp.Reserved }
 
 // followAll tells a new instance of all resources. If the instance is gone, its end is on its way
 // here.
 func (c *Connection) followAll(to otp.Ref) {
-	for uri, who := range order.Of(c.interest.Resources()) {
+	for uri, who := range order.Sorted(c.interest.Resources()) {
 		_ = c.p.Send(to, alsoFollow{interest.Follow, uri, slices.Min(slices.Collect(maps.Keys(who)))})
 	}
 }
 
 // want records what a session wants. That is granted when the server has answered.
-func (c *Connection) want(m *Want) {
+func (c *Connection) setIntent(m *SetSubscriptionIntent) {
 	m.AnswerLater()
 	w := m.Req
 	if len(w.URIs) > 0 {
 		c.wake()
 	}
-	c.interested(interest.Event{
-		Op: interest.Wish, Session: w.Session, Level: w.Level, URIs: w.URIs, Missed: w.Missed, Waiter: m,
+	c.stepInterest(interest.Event{
+		Op: interest.Intent, Session: w.Session, Level: w.Level, URIs: w.URIs, Missed: w.Missed,
+		Waiter: m,
 	})
 }
 
@@ -169,7 +170,7 @@ func (c *Connection) subscribes(x *request.Exchange) (taken bool) {
 	case !ok:
 		complete(x, nil, protocol.InvalidParams("params.uri is missing or not a string"))
 	default:
-		c.interested(in)
+		c.stepInterest(in)
 	}
 	return true
 }
@@ -181,7 +182,7 @@ func (c *Connection) intercept(x *request.Exchange) (done func(error), written b
 	if !ok { // the server says what is wrong
 		return nil, true
 	}
-	done = c.interested(in)
+	done = c.stepInterest(in)
 	return done, done != nil
 }
 

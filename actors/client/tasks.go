@@ -47,7 +47,7 @@ func (c *Connection) noteAsked(x *request.Exchange) {
 }
 
 func (c *Connection) noteTask(x *request.Exchange, by string, in jsontext.Value, at ...string) {
-	if !x.Stays || x.Method != by {
+	if !x.NeedsConnection || x.Method != by {
 		return
 	}
 	if id, ok := splice.Get(in, at...); ok {
@@ -62,7 +62,7 @@ func (c *Connection) taskStatus(params jsontext.Value) {
 	if !ok {
 		return
 	}
-	for _, keeper := range order.Of(c.clients.keepers(id)) {
+	for _, keeper := range order.Sorted(c.clients.keepers(id)) {
 		_ = c.p.Send(keeper.ref, &TaskStatus{params})
 	}
 }

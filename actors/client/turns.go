@@ -9,10 +9,10 @@ import (
 )
 
 // turns is the state of the queue of calls that wait for their turn.
-type turns struct {
-	patient bool // another look at the calls is scheduled
-	stuffed bool // the first found no room in the server's input
-	trying  bool // another attempt is scheduled
+type admission struct {
+	lookScheduled  bool // instanceStarted look at the calls is scheduled
+	inputFull      bool // the first found no room in the server's input
+	retryScheduled bool // instanceStarted attempt is scheduled
 }
 
 // interactive reports whether a server may ask its client something during a request (2025-11-25
@@ -22,13 +22,13 @@ func interactive(method string) bool {
 	case "tools/call", "prompts/get", "resources/read":
 		return true
 	}
-	return !protocol.Known(method)
+	return !protocol.IsKnownMethod(method)
 }
 
-// exclusive reports whether a question of the server could be for any client, if calls of several
-// clients were in flight: the server may ask, and need not say during which call. Over Streamable
-// HTTP it can say so, but published servers do not always.
-func (c *Connection) exclusive() bool {
+// oneClientAtATime reports whether a question of the server could be for any client, if calls of
+// several clients were in flight: the server may ask, and need not say during which call. Over
+// Streamable HTTP it can say so, but published servers do not always.
+func (c *Connection) oneClientAtATime() bool {
 	if !c.asks || c.facts.Version.Era() != protocol.Legacy {
 		return false
 	}
@@ -36,11 +36,11 @@ func (c *Connection) exclusive() bool {
 	return !up.Correlates && !up.Stateless
 }
 
-// free reports whether a call may be written beside those in flight. Where a question could be for
-// any client, all of them must be calls of one client. A stateless request does not say which
+// mayWrite reports whether a call may be written beside those in flight. Where a question could be
+// for any client, all of them must be calls of one client. A stateless request does not say which
 // client it comes from, so it has the server to itself.
-func (c *Connection) free(x *request.Exchange) bool {
-	if !interactive(x.Method) || !c.exclusive() {
+func (c *Connection) mayWrite(x *request.Exchange) bool {
+	if !interactive(x.Method) || !c.oneClientAtATime() {
 		return true
 	}
 	for _, f := range c.calls.all() {
@@ -53,38 +53,39 @@ func (c *Connection) free(x *request.Exchange) bool {
 }
 
 // behind reports whether a call has to queue behind others, which wait for their turn or for room.
-func (c *Connection) behind(x *request.Exchange) bool {
-	return len(c.queue) > 0 && (c.turns.stuffed || interactive(x.Method) && c.exclusive())
+func (c *Connection) mustQueue(x *request.Exchange) bool {
+	return len(c.queue) > 0 && (c.turns.inputFull || interactive(x.Method) && c.oneClientAtATime())
 }
 
-// takeTurns writes the queued calls that have their turn now, in the order of arrival. The calls
+// admitQueued writes the queued calls that have their turn now, in the order of arrival. The calls
 // that still wait go to other instances.
-func (c *Connection) takeTurns() {
-	c.turns.stuffed = false
-	c.answerLate()
-	c.writeFree()
-	c.spread()
-	c.vacate()
+func (c *Connection) admitQueued() {
+	c.turns.inputFull = false
+	c.sendHeldAnswers()
+	c.writeAdmitted()
+	c.distribute()
+	c.reportIdle()
 }
 
-// writeFree writes the calls at the head of the queue that have their turn.
-func (c *Connection) writeFree() {
-	for n := len(c.queue); n > 0 && c.state == Ready && !c.closing && !c.turns.stuffed &&
-		c.free(c.queue[0]) && !c.interest.Holds() && !c.waitsFirst(c.queue[0]); n-- {
+// writeAdmitted writes the calls at the head of the queue that have their turn.
+func (c *Connection) writeAdmitted() {
+	for n := len(c.queue); n > 0 && c.state == Ready && !c.closing && !c.turns.inputFull &&
+		c.mayWrite(c.queue[0]) && !c.interest.Holds() && !c.waitsForEarlyAnswers(c.queue[0]); n-- {
 		c.write(c.pop())
 	}
-	c.holdFirst()
+	c.boundEarlyWait()
 }
 
-// during returns the calls in which the server may have asked a question that names no call. Before
-// the server takes calls, such a question can only concern the calls that wait for the server.
-func (c *Connection) during() (calls []*request.Exchange) {
+// callsMeant returns the calls in which the server may have asked a question that names no call.
+// Before the server takes calls, such a question can only concern the calls that wait for the
+// server.
+func (c *Connection) callsMeant() (calls []*request.Exchange) {
 	for _, f := range c.calls.all() {
 		if interactive(f.x.Method) {
 			calls = append(calls, f.x)
 		}
 	}
-	if c.state == Ready && !c.interest.Holds() && (c.calls.len() > 0 || !c.asksFirst()) {
+	if c.state == Ready && !c.interest.Holds() && (c.calls.len() > 0 || !c.mayAskBeforeCalls()) {
 		return calls
 	}
 	for _, x := range c.queue {
@@ -98,7 +99,7 @@ func (c *Connection) during() (calls []*request.Exchange) {
 // read returns the newest of one client's calls whose stream the client still reads, or else the
 // newest. Clients give up calls by ending their HTTP request, which cancels nothing in legacy
 // revisions.
-func read(calls []*request.Exchange) *request.Exchange {
+func newestReadCall(calls []*request.Exchange) *request.Exchange {
 	for _, x := range slices.Backward(calls) {
 		if l, ok := x.Sink.(interface{ Left() bool }); !ok || !l.Left() {
 			return x
@@ -107,11 +108,11 @@ func read(calls []*request.Exchange) *request.Exchange {
 	return calls[len(calls)-1]
 }
 
-// address returns the client that a question is for, and the row of its session. A question that
+// addressee returns the client that a question is for, and the row of its session. A question that
 // came on a call's stream, or names a task, belongs to that call or task. Any other belongs to the
 // only call during which it can have been asked. If there are several such calls they must be of
 // one client, which is asked on the stream of any of them.
-func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
+func (c *Connection) addressee(q *Question, related jsonrpc.ID) (to request.Owner,
 	session string, ok bool) {
 	if f := c.calls.get(related); f != nil {
 		q.Exchange = f.x
@@ -123,7 +124,7 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 	}
 	var during []*request.Exchange
 	if related.IsZero() {
-		during = c.during()
+		during = c.callsMeant()
 	}
 	switch {
 	case len(during) > 0 && c.beforeCalls(q, during):
@@ -133,7 +134,7 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 		q.Exchange = during[0]
 		return q.Exchange.Owner, q.Exchange.Session, true
 	case len(during) > 1:
-		q.On = read(during)
+		q.On = newestReadCall(during)
 		return q.On.Owner, q.On.Session, !slices.ContainsFunc(during, func(x *request.Exchange) bool {
 			return x.Session != q.On.Session || x.Version.Has(protocol.MultiRoundTrip)
 		})
@@ -148,7 +149,7 @@ func (c *Connection) address(q *Question, related jsonrpc.ID) (to request.Owner,
 // first is asked: they share one process, which gets no roots otherwise.
 func (c *Connection) beforeCalls(q *Question, waiting []*request.Exchange) bool {
 	return q.Method == "roots/list" && !slices.ContainsFunc(waiting, func(x *request.Exchange) bool {
-		return c.flightOf(x.ID) != nil || c.clients[x.Session].ref != x.Owner ||
+		return c.inflightOf(x.ID) != nil || c.clients[x.Session].ref != x.Owner ||
 			x.Principal != waiting[0].Principal || x.Version.Has(protocol.MultiRoundTrip)
 	})
 }

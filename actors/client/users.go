@@ -47,7 +47,7 @@ func (c *Connection) detach(ref otp.Ref) {
 		c.keptFor = otp.Ref{}
 	}
 	for _, row := range c.clients.detach(ref) {
-		c.interested(interest.Event{Op: interest.Leave, Session: row})
+		c.stepInterest(interest.Event{Op: interest.Leave, Session: row})
 	}
 	if c.state == Ready {
 		c.tellRoots()

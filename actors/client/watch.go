@@ -25,9 +25,10 @@ func (w *watching) stop() {
 	w.on = false
 }
 
-// watch looks at the server for as long as something waits for it, from stdio.Quiet on. A caller of
-// a program that was stopped would wait for its whole deadline, and so would the next caller.
-func (c *Connection) watch() { c.watchAfter(stdio.Quiet) }
+// watch looks at the server for as long as something waits for it, from stdio.QuietTime on. A
+// caller of a program that was stopped would wait for its whole deadline, and so would the next
+// caller.
+func (c *Connection) watch() { c.watchAfter(stdio.QuietTime) }
 
 func (c *Connection) watchAfter(d time.Duration) {
 	if c.watching.on {

@@ -51,7 +51,7 @@ func TestCallToAStoppedServerIsLost(t *testing.T) {
 		began := time.Now()
 		x := r.call("one")
 		p.Expect("tools/call")
-		time.Sleep(stdio.Quiet + stdio.LookEvery)
+		time.Sleep(stdio.QuietTime + stdio.LookEvery)
 		synctest.Wait()
 		got := r.outcome(x)
 		data := string(protocol.Translate(got.Err, protocol.V20251125).Data)
@@ -59,7 +59,7 @@ func TestCallToAStoppedServerIsLost(t *testing.T) {
 			!strings.Contains(data, `"maybeExecuted":true`) || !strings.Contains(data, stdio.CauseStopped) {
 			t.Errorf("got %v", got.Err)
 		}
-		if took := time.Since(began); took > stdio.Quiet+2*stdio.LookEvery {
+		if took := time.Since(began); took > stdio.QuietTime+2*stdio.LookEvery {
 			t.Errorf("told after %s", took)
 		}
 		p = r.ready(`{"tools":{}}`)
@@ -88,7 +88,7 @@ func TestServerIsLookedAtWhileSomethingWaits(t *testing.T) {
 		r.call("one")
 		r.call("one")
 		first, second := p.Expect("tools/call"), p.Expect("tools/call")
-		time.Sleep(stdio.Quiet + 2*stdio.LookEvery + stdio.LookEvery/2)
+		time.Sleep(stdio.QuietTime + 2*stdio.LookEvery + stdio.LookEvery/2)
 		p.Reply(first, `{}`)
 		p.Reply(second, `{}`)
 		time.Sleep(time.Minute)
@@ -97,7 +97,7 @@ func TestServerIsLookedAtWhileSomethingWaits(t *testing.T) {
 			t.Fatalf("looked at %d times, want 3", len(h.looks))
 		}
 		for i, at := range h.looks {
-			if want := began.Add(stdio.Quiet + time.Duration(i)*stdio.LookEvery); !at.Equal(want) {
+			if want := began.Add(stdio.QuietTime + time.Duration(i)*stdio.LookEvery); !at.Equal(want) {
 				t.Errorf("look %d after %s", i, at.Sub(began))
 			}
 		}

@@ -4,9 +4,9 @@ package client
 
 import "mcpd/protocol/jsonrpc"
 
-// whose is broken on purpose: it matches by the ids that clients have given, which are all the
-// same, so that another call takes the reply when there is one.
-func whose(calls *flights, id jsonrpc.ID) *flight {
+// callOfReply is broken on purpose: it matches by the ids that clients have given, which are all
+// the same, so that another call takes the reply when there is one.
+func callOfReply(calls *inflightRequests, id jsonrpc.ID) *inflightRequest {
 	f := calls.get(id)
 	for other, g := range calls.all() {
 		if f != nil && other != id {

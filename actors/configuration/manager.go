@@ -51,23 +51,23 @@ type Manager struct {
 	otp.Base
 	o Options
 	p *otp.Process
-	*kept
+	*carriedState
 	run     *run // the reload in progress
 	looking bool // a look message is on its way
 }
 
-// kept is the carried state: the waiting reloads, of which the first is in progress, and the
-// tenants that are no longer configured.
-type kept struct {
+// carriedState is the carried state: the waiting reloads, of which the first is in progress, and
+// the tenants that are no longer configured.
+type carriedState struct {
 	queue   []*Reload
 	leaving map[string]*leaving
-	// unsure says that a reload was in progress in an incarnation that crashed: some of the actors
+	// tellAll says that a reload was in progress in an incarnation that crashed: some of the actors
 	// concerned may not have been told of it.
-	unsure bool
+	tellAll bool
 }
 
 // Abandon fails all waiting reloads, because there will be no other manager.
-func (k *kept) Abandon(reason error) {
+func (k *carriedState) Abandon(reason error) {
 	for _, call := range k.queue {
 		call.Fail(reason)
 	}
@@ -103,9 +103,9 @@ type (
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	var heir bool
-	if m.kept, heir = p.Heir().(*kept); !heir {
-		m.kept = &kept{leaving: map[string]*leaving{}}
-		p.SetHeir(m.kept)
+	if m.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+		m.carriedState = &carriedState{leaving: map[string]*leaving{}}
+		p.SetCarriedState(m.carriedState)
 	}
 	for _, l := range m.leaving {
 		l.ending = false // the reply went to the previous incarnation
@@ -155,7 +155,7 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 		msg.again()
 	case look:
 		m.looking = false
-		m.look()
+		m.stopEmptyTenants()
 	case ended:
 		m.ended(msg.tenant)
 	case deleted:
@@ -196,13 +196,13 @@ func (m *Manager) loaded(l loaded) {
 	}
 	m.o.Apply(plan.Config, m.run.report.Applied)
 	changed := plan.Servers
-	if m.unsure {
+	if m.tellAll {
 		changed = nil
 		for _, t := range plan.Config.Tenants {
 			changed = append(changed, t.Name)
 		}
 	}
-	m.unsure = true
+	m.tellAll = true
 	m.run.waiting = 1
 	for _, name := range plan.Removed {
 		m.leave(name, m.p.Now().Add(plan.Config.Drain))
@@ -247,7 +247,7 @@ func (m *Manager) settled() {
 
 // finish replies to the caller, and continues with the next reload.
 func (m *Manager) finish() {
-	m.unsure = false
+	m.tellAll = false
 	report := m.run.report
 	changes := make([]string, len(report.Changes))
 	for i, c := range report.Changes {
@@ -281,9 +281,9 @@ func (m *Manager) next() *Reload {
 // busyRetry is the pause before a supervisor with a full mailbox is asked again.
 const busyRetry = 5 * time.Millisecond
 
-// or returns the message that follows a request to a supervisor: a pause before a retry if the
+// retryOr returns the message that follows a request to a supervisor: a pause before a retry if the
 // supervisor was overloaded, else then.
-func or(err error, ask func(), then any) any {
+func retryOr(err error, ask func(), then any) any {
 	if errors.Is(err, otp.ErrOverloaded) {
 		return pause{ask}
 	}

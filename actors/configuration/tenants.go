@@ -26,15 +26,15 @@ type (
 // lookEvery is the interval at which the sessions of a leaving tenant are counted.
 const lookEvery = 50 * time.Millisecond
 
-// parting is the time that the sessions of a tenant have to end after the end of the drain.
-const parting = time.Second
+// endGrace is the time that the sessions of a tenant have to end after the end of the drain.
+const endGrace = time.Second
 
 // start starts the rows of a tenant. R is the reload that waits for them, nil when none does.
 func (m *Manager) start(tenant string, r *run) {
 	var ask func()
 	ask = func() {
 		otp.StartChildAsync(m.p, m.o.Tenants(), m.o.Tenant(tenant), func(_ otp.Ref, err error) any {
-			return or(err, ask, settled{r})
+			return retryOr(err, ask, settled{r})
 		})
 	}
 	ask()
@@ -42,7 +42,7 @@ func (m *Manager) start(tenant string, r *run) {
 
 // leave makes a tenant end when it has no more sessions.
 func (m *Manager) leave(tenant string, until time.Time) {
-	m.leaving[tenant] = &leaving{until: until.Add(parting)}
+	m.leaving[tenant] = &leaving{until: until.Add(endGrace)}
 	m.lookAgain()
 }
 
@@ -64,9 +64,9 @@ func (m *Manager) lookAgain() {
 }
 
 // look stops the leaving tenants that have no more sessions.
-func (m *Manager) look() {
+func (m *Manager) stopEmptyTenants() {
 	waiting := false
-	for tenant, l := range order.Of(m.leaving) {
+	for tenant, l := range order.Sorted(m.leaving) {
 		switch {
 		case l.ending:
 		case m.o.Open(tenant) > 0 && m.p.Now().Before(l.until):
@@ -83,13 +83,13 @@ func (m *Manager) look() {
 
 func (m *Manager) stop(tenant string) {
 	otp.TerminateChildAsync(m.p, m.o.Tenants(), tenant, func(err error) any {
-		return or(err, func() { m.stop(tenant) }, ended{tenant})
+		return retryOr(err, func() { m.stop(tenant) }, ended{tenant})
 	})
 }
 
 func (m *Manager) ended(tenant string) {
 	otp.DeleteChildAsync(m.p, m.o.Tenants(), tenant, func(err error) any {
-		return or(err, func() { m.ended(tenant) }, deleted{tenant})
+		return retryOr(err, func() { m.ended(tenant) }, deleted{tenant})
 	})
 }
 

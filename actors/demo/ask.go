@@ -38,9 +38,9 @@ var capabilityFor = map[mrtr.Kind]string{
 // If the client did not declare the capability for an input, it is not asked, and the call ends
 // with an error.
 type ask struct {
-	inputs []input
-	sealed bool // a modern client must return a state with its answers
-	some   bool // an input is omitted if its capability is missing
+	inputs   []input
+	sealed   bool // a modern client must return a state with its answers
+	optional bool // an input is omitted if its capability is missing
 }
 
 func (a ask) do(c *core, k *call) ([]effect, bool) {
@@ -49,13 +49,13 @@ func (a ask) do(c *core, k *call) ([]effect, bool) {
 		capability := capabilityFor[in.kind]
 		switch err := k.refused[in.key]; {
 		case err != nil:
-			return c.excuse(k, fmt.Sprintf("the client refused %s: %v", in.kind.Method(), err),
+			return c.failCall(k, fmt.Sprintf("the client refused %s: %v", in.kind.Method(), err),
 				protocol.UserRejected()), false
 		case k.answers[in.key] != nil:
 		case k.client.Has(capability) && k.expressible(in):
 			missing = append(missing, in)
-		case !a.some:
-			return c.excuse(k, undeclared(capability), protocol.CapabilityRequired(capability)), false
+		case !a.optional:
+			return c.failCall(k, undeclared(capability), protocol.CapabilityRequired(capability)), false
 		}
 	}
 	switch {
@@ -63,22 +63,22 @@ func (a ask) do(c *core, k *call) ([]effect, bool) {
 		return nil, true
 	case k.task != nil:
 		k.task.pending = missing
-		return append(c.turn(k.task, inputRequired), c.askOn(k.task)...), false
+		return append(c.setStatus(k.task, inputRequired), c.askOn(k.task)...), false
 	case k.version.Has(protocol.MultiRoundTrip):
 		return c.require(k, a, missing), false
 	}
 	return c.question(k, missing, k.id), false
 }
 
-// worded is the question for an input in the form of the client's revision. Some revisions have no
-// form for it.
-func (k *call) worded(in input) (jsontext.Value, error) {
+// questionParams is the question for an input in the form of the client's revision. Some revisions
+// have no form for it.
+func (k *call) questionParams(in input) (jsontext.Value, error) {
 	return rewrite.Question(in.kind.Method(), protocol.LatestLegacy, k.version,
 		encode(in.params(k)), "")
 }
 
 func (k *call) expressible(in input) bool {
-	_, err := k.worded(in)
+	_, err := k.questionParams(in)
 	return k.version.Has(protocol.MultiRoundTrip) || err == nil
 }
 
@@ -86,7 +86,7 @@ func (k *call) expressible(in input) bool {
 // client's requests, which has the id that is passed as on.
 func (c *core) question(k *call, missing []input, on jsonrpc.ID) (effects []effect) {
 	for _, in := range missing {
-		params, _ := k.worded(in) // expressible has checked that this succeeds
+		params, _ := k.questionParams(in) // expressible has checked that this succeeds
 		c.questions++
 		// A string cannot be confused with the client's own ids, which are mostly numbers.
 		q := question{jsonrpc.StringID("demo-" + strconv.FormatUint(c.questions, 10)), in.key, on}
@@ -96,7 +96,7 @@ func (c *core) question(k *call, missing []input, on jsonrpc.ID) (effects []effe
 		k.open, c.asked[q.id] = append(k.open, q), k
 		effects = append(effects, send{jsonrpc.Request(q.id, in.kind.Method(), params), on})
 	}
-	return append(effects, k.wait(protocol.ParkTimeout))
+	return append(effects, k.wait(protocol.InputTimeout))
 }
 
 // reply takes an answer to one of the server's requests. It ignores an answer that comes too late.
@@ -118,10 +118,10 @@ func (c *core) reply(m jsonrpc.Message) []effect {
 		return nil
 	}
 	k.waiting = false
-	effects := []effect{rest{k.number}}
+	effects := []effect{stopWait{k.number}}
 	if k.task != nil {
 		k.task.pending = nil
-		effects = append(effects, c.turn(k.task, working)...)
+		effects = append(effects, c.setStatus(k.task, working)...)
 	}
 	return append(effects, c.run(k)...)
 }

@@ -52,7 +52,7 @@ func listRoots(key string) input {
 }
 
 // said is the text that the model answered.
-func (k *call) said(key string) string {
+func (k *call) sampledText(key string) string {
 	for _, block := range blocks(k.answers[key]) {
 		if t, ok := splice.GetString(block, "text"); ok {
 			return t
@@ -72,7 +72,7 @@ func blocks(result jsontext.Value) []jsontext.Value {
 
 // entered is the value that the user entered into a field of a form, or else the action that the
 // user chose.
-func (k *call) entered(key, field string) string {
+func (k *call) formValue(key, field string) string {
 	if value, ok := splice.Get(k.answers[key], "content", field); ok {
 		if text, ok := splice.Unquote(value); ok {
 			return text
@@ -106,8 +106,8 @@ func (k *call) listed(key string) string {
 	return strings.Join(uris, ", ")
 }
 
-// mentions answers with a text. Each function in known gives the value of one verb in format.
-func mentions(format string, known ...func(k *call) string) answer {
+// formatted answers with a text. Each function in known gives the value of one verb in format.
+func formatted(format string, known ...func(k *call) string) answer {
 	return func(k *call) object {
 		values := make([]any, len(known))
 		for i, f := range known {
@@ -118,9 +118,11 @@ func mentions(format string, known ...func(k *call) string) answer {
 }
 
 func arg(name string) func(k *call) string { return func(k *call) string { return k.arg(name) } }
-func said(key string) func(k *call) string { return func(k *call) string { return k.said(key) } }
+func said(key string) func(k *call) string {
+	return func(k *call) string { return k.sampledText(key) }
+}
 func entered(key, field string) func(k *call) string {
-	return func(k *call) string { return k.entered(key, field) }
+	return func(k *call) string { return k.formValue(key, field) }
 }
 func rootsOf(key string) func(k *call) string {
 	return func(k *call) string { return k.listed(key) }

@@ -14,15 +14,15 @@ import (
 // its end. If the call has become a task, the client polls its state instead.
 type call struct {
 	request
-	number uint64 // in order of arrival; unlike the client's id it is never reused
-	name   string // of the tool or prompt
-	steps  []step
-	args   jsontext.Value // an object, or empty
-	token  jsontext.Value // progress token; nil for none
-	stage  int            // step that runs next, or waits
-	now    time.Time      // time of the step
-	task   *task          // nil while the client waits for the result
-	wanted bool           // the client asked for a task
+	number        uint64 // in order of arrival; unlike the client's id it is never reused
+	name          string // of the tool or prompt
+	steps         []step
+	args          jsontext.Value // an object, or empty
+	token         jsontext.Value // progress token; nil for none
+	stage         int            // step that runs next, or waits
+	now           time.Time      // time of the step
+	task          *task          // nil while the client waits for the result
+	taskRequested bool           // the client asked for a task
 
 	waiting bool // for time to pass, or for the client with a time-out
 	open    []question
@@ -76,7 +76,7 @@ func (c *core) run(k *call) []effect {
 func (c *core) finish(k *call, result object) []effect {
 	effects := c.forget(k)
 	if k.task != nil {
-		return append(effects, c.outcome(k.task, encode(result))...)
+		return append(effects, c.finishTask(k.task, encode(result))...)
 	}
 	return append(effects, c.complete(k.request, encode(result)))
 }
@@ -86,14 +86,14 @@ func (c *core) fail(k *call, err error) []effect {
 	effects := c.forget(k)
 	if k.task != nil {
 		k.task.err = protocol.Translate(err, k.version)
-		return append(effects, c.turn(k.task, broken)...)
+		return append(effects, c.setStatus(k.task, failedStatus)...)
 	}
 	return append(effects, k.failure(err))
 }
 
-// excuse ends a call that cannot be done. A tool says so in its result, for the model to read. A
+// failCall ends a call that cannot be done. A tool says so in its result, for the model to read. A
 // prompt has no such result, so it fails with err.
-func (c *core) excuse(k *call, reason string, err error) []effect {
+func (c *core) failCall(k *call, reason string, err error) []effect {
 	if k.method == "prompts/get" {
 		return c.fail(k, err)
 	}
@@ -123,7 +123,7 @@ func (c *core) forget(k *call) []effect {
 	if !k.waiting {
 		return nil
 	}
-	return []effect{rest{k.number}}
+	return []effect{stopWait{k.number}}
 }
 
 // arg is an argument that was checked to be a string, or "" for an optional one that is absent.

@@ -94,9 +94,9 @@ func (c *core) Wake(now time.Time, w wake) []effect {
 		k.stage++
 		return c.run(k)
 	}
-	effects := c.giveUp(k, "no answer within "+protocol.ParkTimeout.String())
-	reason := "the client did not answer within " + protocol.ParkTimeout.String()
-	return append(effects, c.excuse(k, reason, protocol.Timeout(protocol.ParkTimeout))...)
+	effects := c.giveUp(k, "no answer within "+protocol.InputTimeout.String())
+	reason := "the client did not answer within " + protocol.InputTimeout.String()
+	return append(effects, c.failCall(k, reason, protocol.Timeout(protocol.InputTimeout))...)
 }
 
 func (c *core) request(m jsonrpc.Message) []effect {
@@ -123,7 +123,7 @@ func (c *core) notified(m jsonrpc.Message) []effect {
 		return nil
 	}
 	c.unlisten(id)
-	c.unwait(id)
+	c.removeWaiter(id)
 	k := c.byID[id]
 	if k == nil {
 		return nil

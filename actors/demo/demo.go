@@ -112,16 +112,16 @@ func (s *server) perform(p *otp.Process, effects []effect) error {
 				return err
 			}
 		case wait:
-			s.rest(e.w.call)
+			s.stopTimer(e.w.call)
 			s.timers[e.w.call] = p.After(e.d, e.w)
-		case rest:
-			s.rest(e.call)
+		case stopWait:
+			s.stopTimer(e.call)
 		}
 	}
 	return nil
 }
 
-func (s *server) rest(call uint64) {
+func (s *server) stopTimer(call uint64) {
 	s.timers[call].Stop()
 	delete(s.timers, call)
 }

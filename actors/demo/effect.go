@@ -31,7 +31,7 @@ type wait struct {
 }
 
 // rest says that a call no longer waits.
-type rest struct{ call uint64 }
+type stopWait struct{ call uint64 }
 
 // wake identifies a call, and the step at which it waited.
 type wake struct {
@@ -42,4 +42,4 @@ type wake struct {
 func (send) effect()        {}
 func (breakStream) effect() {}
 func (wait) effect()        {}
-func (rest) effect()        {}
+func (stopWait) effect()    {}

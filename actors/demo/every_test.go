@@ -124,7 +124,7 @@ func (w *world) do(effects []effect) {
 		switch e := e.(type) {
 		case wait:
 			w.due[e.w.call] = moment{w.now.Add(e.d), e.w}
-		case rest:
+		case stopWait:
 			delete(w.due, e.call)
 		case send:
 			w.took(e)

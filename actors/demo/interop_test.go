@@ -84,7 +84,7 @@ func asksInVain(steps []step, v protocol.Version) bool {
 	k := &call{request: request{version: v}}
 	return slices.ContainsFunc(steps, func(s step) bool {
 		a, ok := s.(ask)
-		return ok && !a.some && slices.ContainsFunc(a.inputs, func(in input) bool {
+		return ok && !a.optional && slices.ContainsFunc(a.inputs, func(in input) bool {
 			return !k.expressible(in)
 		})
 	})

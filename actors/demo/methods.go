@@ -114,7 +114,7 @@ func callTool(c *core, r request) ([]effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := t.wanted(r)
+	wanted, err := t.taskRequested(r)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func callTool(c *core, r request) ([]effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.wanted = wanted
+	k.taskRequested = wanted
 	if wrong := t.invalid(args); wrong != "" {
 		return c.finish(k, failed(wrong)), nil
 	}

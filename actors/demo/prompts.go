@@ -10,7 +10,7 @@ type prompt struct {
 	name, title, description string
 	args                     []argument
 	inputs                   []input // needed from the client
-	comesAndGoes             bool    // listed only between one test_trigger_prompt_change and the next
+	dynamic                  bool    // listed only between one test_trigger_prompt_change and the next
 	messages                 func(k *call) []object
 }
 
@@ -60,10 +60,10 @@ var prompts = []prompt{
 		description: "A prompt that asks the user for its context.",
 		inputs:      []input{form("user_context", "What context should the prompt use?", contextForm)},
 		messages: func(k *call) []object {
-			return []object{user(textBlock("The context is: " + k.entered("user_context", "context")))}
+			return []object{user(textBlock("The context is: " + k.formValue("user_context", "context")))}
 		}},
 	{name: "test_changing_prompt", title: "Changing prompt",
-		description: "A prompt that comes and goes.", comesAndGoes: true,
+		description: "A prompt that comes and goes.", dynamic: true,
 		messages: func(*call) []object { return []object{user(textBlock("This prompt will go."))} }},
 }
 
@@ -81,7 +81,7 @@ func (p prompt) listed(bool) object {
 	return o
 }
 
-func (p prompt) changing() bool { return p.comesAndGoes }
+func (p prompt) changing() bool { return p.dynamic }
 
 // steps are the steps of prompts/get.
 func (p prompt) steps() []step {
@@ -94,7 +94,7 @@ func (p prompt) steps() []step {
 // findPrompt finds a row by name, unless it is absent at the moment.
 func (c *core) findPrompt(name string) (prompt, bool) {
 	i := slices.IndexFunc(prompts, func(p prompt) bool {
-		return p.name == name && (!p.comesAndGoes || c.changed["prompts"])
+		return p.name == name && (!p.dynamic || c.changed["prompts"])
 	})
 	if i < 0 {
 		return prompt{}, false

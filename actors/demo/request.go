@@ -30,7 +30,7 @@ func (r request) failure(err error) effect {
 // admit identifies the sender of a request. It refuses a method that the revision lacks, a method
 // of a capability that was not declared, and a legacy request before initialize.
 func (c *core) admit(m jsonrpc.Message) (request, error) {
-	class, err := c.policy.Classify(protocol.Arrival{
+	class, err := c.policy.Classify(protocol.Incoming{
 		Method: m.Method, Params: m.Params, Session: c.session.version,
 	})
 	r := request{m.ID, m.Method, m.Params, class.Version, c.session.client, c.session.level}

@@ -2,14 +2,15 @@ package demo
 
 import "strconv"
 
-// rounds are the fixtures of the official conformance suite that ask the client something. One row
-// serves both eras.
-var rounds = []tool{
+// inputTools are the fixtures of the official conformance suite that ask the client something. One
+// row serves both eras.
+var inputTools = []tool{
 	{name: "test_sampling", title: "Sampling",
 		description: "Asks the client's model and answers with what it said.",
 		params:      []param{{name: "prompt", description: "What to ask the model."}},
 		steps: []step{
-			ask{inputs: []input{sampleOf("sample", "prompt")}}, mentions("LLM response: %s", said("sample")),
+			ask{inputs: []input{sampleOf("sample", "prompt")}},
+			formatted("LLM response: %s", said("sample")),
 		}},
 	{name: "test_elicitation", title: "Elicitation",
 		description: "Asks the user for a name and an address, and answers with them.",
@@ -37,45 +38,45 @@ var rounds = []tool{
 	{name: "test_streaming_elicitation", title: "Elicitation and no more",
 		description: "Asks the user, and sends nothing else on the way.",
 		steps: []step{
-			ask{inputs: []input{userName}}, mentions("Hello, %s!", entered("user_name", "name")),
+			ask{inputs: []input{userName}}, formatted("Hello, %s!", entered("user_name", "name")),
 		}},
 	{name: "test_missing_capability", title: "Missing capability",
 		description: "Refuses a client that did not declare sampling.", readOnly: true,
-		steps: []step{needs("sampling"), says(text("The client declared sampling."))}},
+		steps: []step{needs("sampling"), returns(text("The client declared sampling."))}},
 
 	{name: "test_input_required_result_elicitation", title: "Input: elicitation",
 		description: "Asks the user for a name and greets.",
 		steps: []step{
-			ask{inputs: []input{userName}}, mentions("Hello, %s!", entered("user_name", "name")),
+			ask{inputs: []input{userName}}, formatted("Hello, %s!", entered("user_name", "name")),
 		}},
 	{name: "test_input_required_result_sampling", title: "Input: sampling",
 		description: "Asks the client's model for a capital.",
 		steps: []step{
 			ask{inputs: []input{sample("capital_question", "What is the capital of France?", sampleTokens)}},
-			mentions("%s", said("capital_question")),
+			formatted("%s", said("capital_question")),
 		}},
 	{name: "test_input_required_result_list_roots", title: "Input: roots",
 		description: "Asks the client for its roots.",
 		steps: []step{
-			ask{inputs: []input{listRoots("client_roots")}}, mentions("Roots: %s", rootsOf("client_roots")),
+			ask{inputs: []input{listRoots("client_roots")}}, formatted("Roots: %s", rootsOf("client_roots")),
 		}},
 	{name: "test_input_required_result_request_state", title: "Input with a state",
 		description: "Asks the user to confirm, and wants its state back with the answer.",
 		steps: []step{
 			ask{inputs: []input{confirmation}, sealed: true},
-			mentions("state-ok: %s", entered("confirm", "ok")),
+			formatted("state-ok: %s", entered("confirm", "ok")),
 		}},
 	{name: "test_input_required_result_tampered_state", title: "Input with a state that matters",
 		description: "Asks the user to confirm, and refuses a state that was changed.",
 		steps: []step{
 			ask{inputs: []input{confirmation}, sealed: true},
-			mentions("state-ok: %s", entered("confirm", "ok")),
+			formatted("state-ok: %s", entered("confirm", "ok")),
 		}},
 	{name: "test_input_required_result_multiple_inputs", title: "Several inputs",
 		description: "Asks the user, the model and for the roots at once.",
 		steps: []step{
 			ask{inputs: []input{userName, greeting, listRoots("client_roots")}, sealed: true},
-			mentions("%s, %s! Roots: %s", said("greeting"), entered("user_name", "name"),
+			formatted("%s, %s! Roots: %s", said("greeting"), entered("user_name", "name"),
 				rootsOf("client_roots")),
 		}},
 	{name: "test_input_required_result_multi_round", title: "Several rounds",
@@ -85,12 +86,12 @@ var rounds = []tool{
 			ask{
 				inputs: []input{form("step2", "Step 2: What is your favorite color?", colorForm)}, sealed: true,
 			},
-			mentions("%s likes %s.", entered("step1", "name"), entered("step2", "color")),
+			formatted("%s likes %s.", entered("step1", "name"), entered("step2", "color")),
 		}},
 	{name: "test_input_required_result_capabilities", title: "What the client can",
 		description: "Asks only what the client declared that it can be asked.",
 		steps: []step{
-			ask{inputs: []input{userName, greeting, listRoots("client_roots")}, some: true},
+			ask{inputs: []input{userName, greeting, listRoots("client_roots")}, optional: true},
 			answer(func(k *call) object { return text(strconv.Itoa(len(k.answers)) + " answers") }),
 		}},
 }

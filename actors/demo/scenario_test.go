@@ -263,7 +263,7 @@ func (s *scene) show(effects []effect) {
 		case wait:
 			s.print(". waits " + e.d.String())
 			s.waiting = append(s.forget(e.w.call), moment{s.now.Add(e.d), e.w})
-		case rest:
+		case stopWait:
 			s.waiting = s.forget(e.call)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 const (
 	// stateTTL is how long a client may keep a state: as long as a legacy client may take for an
 	// answer.
-	stateTTL = protocol.ParkTimeout
+	stateTTL = protocol.InputTimeout
 	// maxState bounds a state in bytes. It is sent back and forth, and intermediaries may limit its
 	// size. Forms and short texts fit.
 	maxState = 16 << 10

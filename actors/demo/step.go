@@ -17,15 +17,15 @@ type step interface {
 // answer ends the call with a result that is made from the call's inputs.
 type answer func(k *call) object
 
-// says ends the call with a constant result.
-func says(result object) answer { return func(*call) object { return result } }
+// returns ends the call with a constant result.
+func returns(result object) answer { return func(*call) object { return result } }
 
 func (a answer) do(c *core, k *call) ([]effect, bool) { return c.finish(k, a(k)), false }
 
-// breaks ends the call with a protocol error.
-type breaks string
+// protocolError ends the call with a protocol error.
+type protocolError string
 
-func (b breaks) do(c *core, k *call) ([]effect, bool) {
+func (b protocolError) do(c *core, k *call) ([]effect, bool) {
 	return c.fail(k, &protocol.Error{Condition: protocol.ConditionInternal, Message: string(b)}), false
 }
 
@@ -36,7 +36,7 @@ type needs string
 
 func (n needs) do(c *core, k *call) ([]effect, bool) {
 	switch capability := string(n); {
-	case k.client.Has(capability) || capability == tasksCapability && k.wanted:
+	case k.client.Has(capability) || capability == tasksCapability && k.taskRequested:
 		return nil, true
 	case k.version.Has(protocol.SpecErrorCodes):
 		return c.fail(k, protocol.CapabilityRequired(capability)), false
@@ -123,7 +123,7 @@ func (l change) do(c *core, _ *call) ([]effect, bool) {
 type inTask struct{}
 
 func (inTask) do(c *core, k *call) ([]effect, bool) {
-	if !k.wanted && !(k.version.Has(protocol.TasksExtension) && k.client.Has(tasksCapability)) {
+	if !k.taskRequested && !(k.version.Has(protocol.TasksExtension) && k.client.Has(tasksCapability)) {
 		return nil, true
 	}
 	created, err := c.newTask(k)

@@ -168,7 +168,7 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	class, err := protocol.Negotiation{}.Classify(protocol.Arrival{
+	class, err := protocol.Negotiation{}.Classify(protocol.Incoming{
 		Method: m.Method, Params: m.Params, HTTP: true,
 		Header: strings.TrimSpace(r.Header.Get("MCP-Protocol-Version")),
 	})

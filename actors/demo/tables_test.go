@@ -63,7 +63,7 @@ func TestTablesKeepTheirPromises(t *testing.T) {
 func checkSteps(t *testing.T, name string, steps []step) {
 	t.Helper()
 	switch steps[len(steps)-1].(type) {
-	case answer, breaks:
+	case answer, protocolError:
 	default:
 		t.Errorf("%s: the last step does not end the call", name)
 	}

@@ -40,11 +40,11 @@ const (
 	inputRequired status = "input_required"
 	completed     status = "completed"
 	// by a protocol error; a tool that reports its own failure has completed
-	broken    status = "failed"
-	cancelled status = "cancelled"
+	failedStatus status = "failed"
+	cancelled    status = "cancelled"
 )
 
-func (s status) final() bool { return s == completed || s == broken || s == cancelled }
+func (s status) final() bool { return s == completed || s == failedStatus || s == cancelled }
 
 // task is a call that goes on after its request was answered.
 type task struct {
@@ -74,7 +74,7 @@ func (c *core) newTask(k *call) (effect, error) {
 		return nil, protocol.InternalError(err)
 	}
 	t := &task{
-		id: hex.EncodeToString(id), core: k.wanted, call: k, created: c.now, updated: c.now,
+		id: hex.EncodeToString(id), core: k.taskRequested, call: k, created: c.now, updated: c.now,
 		status: working, ttl: ttlOf(k),
 	}
 	c.tasks = append(c.tasks, t)
@@ -89,8 +89,8 @@ func (c *core) newTask(k *call) (effect, error) {
 	return send{jsonrpc.Response(k.id, c.signed(encode(created))), k.id}, nil
 }
 
-// turn changes the status of a task and tells the listening clients.
-func (c *core) turn(t *task, to status) []effect {
+// setStatus changes the status of a task and tells the listening clients.
+func (c *core) setStatus(t *task, to status) []effect {
 	t.status, t.updated = to, c.now
 	if to.final() {
 		t.call, t.pending = nil, nil
@@ -99,7 +99,7 @@ func (c *core) turn(t *task, to status) []effect {
 		effects := []effect{
 			send{message: jsonrpc.Notification("notifications/tasks/status", encode(t.object()))},
 		}
-		return append(effects, c.settle(t)...)
+		return append(effects, c.answerWaiters(t)...)
 	}
 	return c.announce(subscription.Topic{Method: "notifications/tasks", URI: t.id}, t.detail(), false)
 }
@@ -130,7 +130,7 @@ func (t *task) detail() object {
 			"inputRequests")
 	case completed:
 		o["result"] = t.result
-	case broken:
+	case failedStatus:
 		e := object{"code": t.err.Code, "message": t.err.Message}
 		if len(t.err.Data) > 0 {
 			e["data"] = t.err.Data
@@ -147,8 +147,8 @@ func (c *core) expire() (effects []effect) {
 		if over(t) && !t.status.final() {
 			effects = append(effects, c.forget(t.call)...)
 			t.err, t.status = protocol.Translate(protocol.StateInvalid("taskId"),
-				protocol.LatestLegacy), broken
-			effects = append(effects, c.settle(t)...)
+				protocol.LatestLegacy), failedStatus
+			effects = append(effects, c.answerWaiters(t)...)
 		}
 	}
 	c.tasks = slices.DeleteFunc(c.tasks, over)

@@ -52,9 +52,9 @@ func updateTask(c *core, r request) ([]effect, error) {
 	case len(t.pending) == before:
 		return effects, nil
 	case len(t.pending) > 0:
-		return append(effects, c.turn(t, inputRequired)...), nil
+		return append(effects, c.setStatus(t, inputRequired)...), nil
 	}
-	effects = append(effects, c.turn(t, working)...)
+	effects = append(effects, c.setStatus(t, working)...)
 	return append(effects, c.run(t.call)...), nil
 }
 
@@ -75,7 +75,7 @@ func cancelTask(c *core, r request) ([]effect, error) {
 	if !t.status.final() {
 		effects = append(effects, c.giveUp(t.call, "the task was cancelled")...)
 		effects = append(effects, c.forget(t.call)...)
-		effects = append(effects, c.turn(t, cancelled)...)
+		effects = append(effects, c.setStatus(t, cancelled)...)
 	}
 	if t.core {
 		effects = append(effects, c.complete(r, encode(t.object())))

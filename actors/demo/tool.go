@@ -17,9 +17,9 @@ type tool struct {
 	// output is the schema of structuredContent, for tools that have it.
 	output   jsontext.Value
 	readOnly bool
-	// comesAndGoes says that the tool is listed only between one test_trigger_tool_change and the
+	// dynamic says that the tool is listed only between one test_trigger_tool_change and the
 	// next.
-	comesAndGoes bool
+	dynamic bool
 	// steps are executed in order. The last step ends the call.
 	steps []step
 }
@@ -41,7 +41,7 @@ const (
 	boolean jsonType = "boolean"
 )
 
-func (t tool) changing() bool { return t.comesAndGoes }
+func (t tool) changing() bool { return t.dynamic }
 
 // listed is the tool as tools/list shows it.
 func (t tool) listed(tasks bool) object {

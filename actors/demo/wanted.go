@@ -34,7 +34,7 @@ func (t tool) support() string {
 }
 
 // wanted reports whether the client asks for a task. The tool may forbid or require it.
-func (t tool) wanted(r request) (bool, error) {
+func (t tool) taskRequested(r request) (bool, error) {
 	if !r.version.Has(protocol.Tasks) {
 		return false, nil
 	}
@@ -55,24 +55,24 @@ func (t tool) wanted(r request) (bool, error) {
 // ttlOf is how long a task is kept: as long as the client wishes, up to the default.
 func ttlOf(k *call) time.Duration {
 	raw, _ := splice.Get(k.request.params, "task", "ttl")
-	if n, err := strconv.ParseUint(string(raw), 10, 32); err == nil && k.wanted && n > 0 {
+	if n, err := strconv.ParseUint(string(raw), 10, 32); err == nil && k.taskRequested && n > 0 {
 		return min(time.Duration(n)*time.Millisecond, taskTTL)
 	}
 	return taskTTL
 }
 
-// outcome ends a task with the result of its tool. The result is the same as without a task, except
-// for the server's name in it.
-func (c *core) outcome(t *task, result jsontext.Value) []effect {
+// finishTask ends a task with the result of its tool. The result is the same as without a task,
+// except for the server's name in it.
+func (c *core) finishTask(t *task, result jsontext.Value) []effect {
 	if !t.core {
 		t.result = set(result, `"complete"`, "resultType")
-		return c.turn(t, completed)
+		return c.setStatus(t, completed)
 	}
 	t.result = t.related(result)
 	if failed, _ := splice.Get(result, "isError"); failed.Kind() == 't' {
-		return c.turn(t, broken)
+		return c.setStatus(t, failedStatus)
 	}
-	return c.turn(t, completed)
+	return c.setStatus(t, completed)
 }
 
 // related marks a message as belonging to the task.
@@ -111,13 +111,13 @@ func resultOfTask(c *core, r request) ([]effect, error) {
 	}
 	t.waiters = append(t.waiters, r)
 	if t.status.final() {
-		return c.settle(t), nil
+		return c.answerWaiters(t), nil
 	}
 	return c.askOn(t), nil
 }
 
-// settle answers the requests that wait for the end of a task, if it has ended.
-func (c *core) settle(t *task) (effects []effect) {
+// answerWaiters answers the requests that wait for the end of a task, if it has ended.
+func (c *core) answerWaiters(t *task) (effects []effect) {
 	if !t.status.final() {
 		return nil
 	}
@@ -144,9 +144,9 @@ func (c *core) askOn(t *task) []effect {
 	return c.question(t.call, t.pending, t.waiters[0].id)
 }
 
-// unwait forgets a request that waits for the end of a task, with the questions on its stream. They
-// are asked again on the next one.
-func (c *core) unwait(id jsonrpc.ID) {
+// removeWaiter forgets a request that waits for the end of a task, with the questions on its
+// stream. They are asked again on the next one.
+func (c *core) removeWaiter(id jsonrpc.ID) {
 	for _, t := range c.tasks {
 		n := len(t.waiters)
 		if t.waiters = slices.DeleteFunc(t.waiters, func(r request) bool {

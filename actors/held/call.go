@@ -27,7 +27,7 @@ type Call struct {
 	p     *otp.Process
 	timer otp.Timer
 	over  bool // a crash has dropped its carried state
-	*estate
+	*carriedState
 }
 
 type expired struct{}
@@ -36,7 +36,7 @@ type expired struct{}
 const grace = time.Second
 
 // New makes the actor of a call.
-func New(o *Options, a Args) *Call { return &Call{estate: newEstate(o, a)} }
+func New(o *Options, a Args) *Call { return &Call{carriedState: newEstate(o, a)} }
 
 // errOver is the error for a call that has its outcome, or an actor already.
 var errOver = errors.New("the call is over")
@@ -44,9 +44,9 @@ var errOver = errors.New("the call is over")
 // Init takes the call over from its relay, or continues after a crash.
 func (c *Call) Init(p *otp.Process) error {
 	c.p = p
-	if e, ok := p.Heir().(*estate); ok {
-		c.estate = e
-		return c.goOn()
+	if e, ok := p.CarriedState().(*carriedState); ok {
+		c.carriedState = e
+		return c.resume()
 	}
 	// Without carried state, everyone who waited got an error when that state was dropped.
 	if p.Incarnation() > 1 {
@@ -59,8 +59,8 @@ func (c *Call) Init(p *otp.Process) error {
 		return errOver
 	}
 	c.sinks = 1
-	c.open[1] = &open{out: out, id: x.Downstream, token: x.Token, level: x.Level}
-	p.SetHeir(c.estate)
+	c.open[1] = &clientRequest{out: out, id: x.Downstream, token: x.Token, level: x.Level}
+	p.SetCarriedState(c.carriedState)
 	c.call = held.New(
 		held.Request{Sink: 1, Capabilities: c.a.Capabilities, Progress: len(x.Token) > 0},
 		held.Options{Version: x.Version, Method: x.Method, TTL: c.o.Park()},
@@ -75,8 +75,8 @@ func (c *Call) Receive(_ *otp.Process, msg any) error {
 	}
 	switch m := msg.(type) {
 	case *client.Question:
-		if full := c.o.Kept.Keeps(len(m.Params)); full != nil {
-			m.Fail(full.Told())
+		if full := c.o.Kept.CheckKeep(len(m.Params)); full != nil {
+			m.Fail(full.ClientError())
 			return nil
 		}
 		c.put(m)
@@ -109,7 +109,7 @@ func (c *Call) relayed(m jsonrpc.Message) error {
 		return c.step(held.Event{Op: held.Progress, Params: m.Params})
 	}
 	level, _ := splice.GetString(m.Params, "level")
-	for _, o := range order.Of(c.open) {
+	for _, o := range order.Sorted(c.open) {
 		if protocol.AtLeast(level, o.level) {
 			_ = o.out.Send(m)
 		}
@@ -123,18 +123,18 @@ func (c *Call) finished(m *finished) error {
 	in := held.Event{Op: held.Finish}
 	switch {
 	case m.lost != nil:
-		in.Err = protocol.Forgotten(c.a.Exchange.Server, m.lost)
+		in.Err = protocol.LostInCrash(c.a.Exchange.Server, m.lost)
 	case m.m.Error != nil:
 		in.Err = m.m.Error
 	case m.m.Result != nil:
 		in.Result = m.m.Result
 		if c.call.Phase() == held.Published { // otherwise it is delivered, and not kept
-			if full := c.o.Kept.Keeps(len(in.Result)); full != nil {
+			if full := c.o.Kept.CheckKeep(len(in.Result)); full != nil {
 				in.Result, in.Err = nil, unkept(full, c.a.Exchange.Server)
 			}
 		}
 	default:
-		for sink := range order.Of(c.open) {
+		for sink := range order.Sorted(c.open) {
 			return c.left(sink)
 		}
 		return c.step(held.Event{Op: held.Abort})
@@ -144,13 +144,13 @@ func (c *Call) finished(m *finished) error {
 
 // unkept is the outcome of a call whose result could not be kept for its client.
 func unkept(full *quota.Refusal, server string) error {
-	err := full.Told()
+	err := full.ClientError()
 	err.Message = "the server has answered, and there was no room to keep its result: " + err.Message
-	return err.Unanswered(server, true)
+	return err.WithoutAnswer(server, true)
 }
 
 // left cancels the call: the client of its open request has left.
-func (c *Call) left(sink held.Sink) error {
+func (c *Call) left(sink held.RequestNumber) error {
 	c.finish(sink, nil, nil)
 	return c.step(held.Event{Op: held.Cancel, Request: held.Request{Sink: sink}})
 }
@@ -163,7 +163,9 @@ func (c *Call) retry(m *Retry) error {
 	token = token.Clone() // the request would keep all its bytes in memory
 	level, _ := splice.GetString(d.Message.Params, "_meta", protocol.MetaLogLevel)
 	c.mu.Lock()
-	c.open[sink] = &open{out: d.Out, id: d.Message.ID, token: token, level: level, calls: m.Calls}
+	c.open[sink] = &clientRequest{
+		out: d.Out, id: d.Message.ID, token: token, level: level, calls: m.Calls,
+	}
 	c.mu.Unlock()
 	m.taken = true
 	err := c.step(held.Event{
@@ -206,7 +208,7 @@ func (c *Call) Terminate(p *otp.Process, reason error) {
 	if reason != otp.Normal || !settled {
 		return
 	}
-	p.SetHeir(nil)
+	p.SetCarriedState(nil)
 	c.end()
 }
 
@@ -234,9 +236,11 @@ func (c *Call) perform(effects []held.Effect) error {
 			if q := c.close(e.ID); q != nil {
 				q.Fail(e.Err)
 			}
-		case held.Reassure:
-			for _, q := range order.By(c.questions, jsonrpc.ID.Compare) {
-				_ = c.p.Send(q.From, &client.Tell{Method: "notifications/progress", Params: e.Params})
+		case held.SendProgress:
+			for _, q := range order.SortedBy(c.questions, jsonrpc.ID.Compare) {
+				_ = c.p.Send(q.From, &client.ClientNotification{
+					Method: "notifications/progress", Params: e.Params,
+				})
 				break // all are of one server, which knows its tokens
 			}
 		case held.Recall:

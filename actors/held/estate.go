@@ -18,25 +18,25 @@ import (
 	"mcpd/transport"
 )
 
-// estate is the carried state of the actor of a call: all that it knows.
-type estate struct {
+// carriedState is the carried state of the actor of a call: all that it knows.
+type carriedState struct {
 	o     *Options
 	a     Args
 	call  *held.Call
-	sinks held.Sink // the number of the client's requests so far
-	parks bool      // the request manager was told to park the call
+	sinks held.RequestNumber // the number of the client's requests so far
+	parks bool               // the request manager was told to park the call
 	kept  *quota.Reservation
 
 	// mu guards what follows: a hanging actor is abandoned while it still runs.
 	mu sync.Mutex
 	// open holds the client's requests without outcome: one at most, and a second while that is being
 	// checked.
-	open      map[held.Sink]*open
+	open      map[held.RequestNumber]*clientRequest
 	questions map[jsonrpc.ID]*client.Question
 }
 
 // open is a request of the client.
-type open struct {
+type clientRequest struct {
 	out   transport.Sink
 	id    jsonrpc.ID
 	token jsontext.Value // of progress; empty for none
@@ -46,16 +46,16 @@ type open struct {
 	calls *session.Calls
 }
 
-func newEstate(o *Options, a Args) *estate {
-	return &estate{
-		o: o, a: a, kept: o.Kept.Hold(quota.HeldCalls, 0), open: map[held.Sink]*open{},
+func newEstate(o *Options, a Args) *carriedState {
+	return &carriedState{
+		o: o, a: a, kept: o.Kept.Count(quota.HeldCalls, 0), open: map[held.RequestNumber]*clientRequest{},
 		questions: map[jsonrpc.ID]*client.Question{},
 	}
 }
 
-// goOn continues the call after a crash, in the state that the crash has left.
-func (c *Call) goOn() error {
-	err := c.perform(c.call.Recover(c.p.Now(), held.Known{
+// resume continues the call after a crash, in the state that the crash has left.
+func (c *Call) resume() error {
+	err := c.perform(c.call.Recover(c.p.Now(), held.OwnerState{
 		Server: c.a.Exchange.Server, Sinks: slices.Sorted(maps.Keys(c.open)),
 		Asked: slices.SortedFunc(maps.Keys(c.questions), jsonrpc.ID.Compare),
 	}))
@@ -73,7 +73,7 @@ func (c *Call) goOn() error {
 
 // finish gives a request of the client its outcome: err when it is set, result otherwise, and
 // nothing when its client has left.
-func (e *estate) finish(sink held.Sink, result jsontext.Value, err error) {
+func (e *carriedState) finish(sink held.RequestNumber, result jsontext.Value, err error) {
 	o := e.take(sink)
 	if o == nil { // it has one: the actor hung, and was abandoned
 		return
@@ -86,12 +86,12 @@ func (e *estate) finish(sink held.Sink, result jsontext.Value, err error) {
 		m = jsonrpc.Response(o.id, result)
 	}
 	if o.calls != nil {
-		o.calls.Answered(o.out)
+		o.calls.RemoveRetry(o.out)
 	}
 	o.out.Finish(m)
 }
 
-func (e *estate) take(sink held.Sink) *open {
+func (e *carriedState) take(sink held.RequestNumber) *clientRequest {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	o := e.open[sink]
@@ -99,14 +99,14 @@ func (e *estate) take(sink held.Sink) *open {
 	return o
 }
 
-func (e *estate) put(q *client.Question) {
+func (e *carriedState) put(q *client.Question) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.questions[q.ID] = q
 }
 
 // close removes a question and returns it; nil when there is none.
-func (e *estate) close(id jsonrpc.ID) *client.Question {
+func (e *carriedState) close(id jsonrpc.ID) *client.Question {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	q := e.questions[id]
@@ -118,26 +118,26 @@ var errGone = errors.New("the call that the server asked for is gone")
 
 // count counts the bytes that the call keeps: its questions, and once its exchange is over its
 // request and result too.
-func (e *estate) count() {
-	n := e.call.Kept()
+func (e *carriedState) count() {
+	n := e.call.Bytes()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, q := range e.questions {
 		n += len(q.Params)
 	}
 	if e.call.Phase() == held.Parked {
-		n += len(e.a.Exchange.Params) + e.a.Exchange.Beside
+		n += len(e.a.Exchange.Params) + e.a.Exchange.ExtraBytes
 	}
 	e.kept.Resize(n)
 }
 
 // end closes the remaining questions, and releases the reservation of the call.
-func (e *estate) end() {
+func (e *carriedState) end() {
 	e.mu.Lock()
 	questions := maps.Clone(e.questions)
 	clear(e.questions)
 	e.mu.Unlock()
-	for _, q := range order.By(questions, jsonrpc.ID.Compare) {
+	for _, q := range order.SortedBy(questions, jsonrpc.ID.Compare) {
 		q.Fail(errGone)
 	}
 	e.kept.Release()
@@ -145,11 +145,11 @@ func (e *estate) end() {
 
 // Abandon ends the call of an actor that is gone: its client and its server get errors, and the
 // call is withdrawn.
-func (e *estate) Abandon(reason error) {
+func (e *carriedState) Abandon(reason error) {
 	e.mu.Lock()
 	open := maps.Clone(e.open)
 	e.mu.Unlock()
-	for sink := range order.Of(open) {
+	for sink := range order.Sorted(open) {
 		e.finish(sink, nil, e.a.Exchange.Broken(reason))
 	}
 	e.end()

@@ -15,31 +15,31 @@ import (
 func TestCallCountsWhatItKeeps(t *testing.T) {
 	run(t, func(r *rig) {
 		r.kept.Bound(quota.Bounds{Tenants: 1, Total: 2000})
-		account := r.kept.Of("acme")
+		account := r.kept.Account("acme")
 		token := r.asked()
-		asked := account.Kept()
+		asked := account.Total()
 		if asked < int64(len(form)) {
 			t.Errorf("%d bytes while it asks", asked)
 		}
 		r.Break("held_sup/*", "*held.relayed")
 		r.say("notifications/progress", `{}`)
 		r.Struck()
-		if got := account.Kept(); got != asked {
+		if got := account.Total(); got != asked {
 			t.Errorf("%d bytes after a crash, want %d", got, asked)
 		}
 		r.finish(jsonrpc.Response(jsonrpc.IntID(99),
 			jsontext.Value(`{"content":"`+strings.Repeat("x", 900)+`"}`)))
-		if got := account.Kept(); got < 900 || got > 1000 {
+		if got := account.Total(); got < 900 || got > 1000 {
 			t.Errorf("%d bytes with its result", got)
 		}
-		if out := r.retry(token, `{}`, `{}`); out.Word() != "result" || account.Kept() != 0 {
-			t.Errorf("got %v, %d bytes are left", out.All(), account.Kept())
+		if out := r.retry(token, `{}`, `{}`); out.Word() != "result" || account.Total() != 0 {
+			t.Errorf("got %v, %d bytes are left", out.All(), account.Total())
 		}
 	})
 	run(t, func(r *rig) {
 		r.kept.Bound(quota.Bounds{Tenants: 1, Total: 2000})
 		token := r.asked()
-		r.kept.Of("acme").Add(quota.Tasks, 1900)
+		r.kept.Account("acme").Add(quota.Tasks, 1900)
 		r.ask(2, "elicitation/create", form+strings.Repeat(" ", 100))
 		if got := r.answers(); len(got) != 1 || got[0].Err == nil ||
 			!strings.Contains(got[0].Err.Message, "tenant acme is overloaded") {
@@ -53,7 +53,7 @@ func TestCallCountsWhatItKeeps(t *testing.T) {
 			!strings.Contains(string(why.Data), `"maybeExecuted":true`) {
 			t.Errorf("the client was told %v", out.All())
 		}
-		if got := r.kept.Of("acme").Kept(); got != 1900 {
+		if got := r.kept.Account("acme").Total(); got != 1900 {
 			t.Errorf("%d bytes are left", got)
 		}
 	})
@@ -68,8 +68,8 @@ func TestCallThatIsGivenUpKeepsNothing(t *testing.T) {
 			_ = r.relay.Send(jsonrpc.Notification("notifications/progress", nil))
 			r.Rest()
 		}
-		if r.there() || r.kept.Of("acme").Kept() != 0 {
-			t.Errorf("there %t, %d bytes are kept", r.there(), r.kept.Of("acme").Kept())
+		if r.there() || r.kept.Account("acme").Total() != 0 {
+			t.Errorf("there %t, %d bytes are kept", r.there(), r.kept.Account("acme").Total())
 		}
 	})
 }

@@ -54,9 +54,9 @@ func RowOf(s seal.State) string { return Row(CallOf(s)) }
 //	Retry               ordinary: a refused one is answered by its Fail
 //	Gone, finished      reserved (`Owed`): one for each request of the client, and one for the call
 //	relayed             best effort (`Sheddable`): progress and log lines
-func (*Gone) Class() otp.Class     { return otp.Owed }
-func (*finished) Class() otp.Class { return otp.Owed }
-func (*relayed) Class() otp.Class  { return otp.Sheddable }
+func (*Gone) Class() otp.Class     { return otp.Reserved }
+func (*finished) Class() otp.Class { return otp.Reserved }
+func (*relayed) Class() otp.Class  { return otp.BestEffort }
 
 // Retry is the return of the client with its answers.
 type Retry struct {
@@ -83,7 +83,7 @@ func (r *Retry) Fail(err error) {
 	case err != otp.Normal && !errors.Is(err, otp.ErrNoProc):
 		why = protocol.InternalError(err)
 	}
-	r.Calls.Answered(r.Deliver.Out)
+	r.Calls.RemoveRetry(r.Deliver.Out)
 	r.Deliver.Out.Finish(request.Failure(r.Deliver.Message.ID, why, r.Deliver.Version))
 }
 

@@ -17,7 +17,9 @@ type empty struct{}
 
 func (empty) Read([]byte) (int, error) { return 0, errors.New("none") }
 
-func tells(r *rig) []*client.Tell { return stage.Of[*client.Tell](&r.conn.Log) }
+func tells(r *rig) []*client.ClientNotification {
+	return stage.Of[*client.ClientNotification](&r.conn.Log)
+}
 
 func withdrawn(r *rig, id uint64) *client.Withdrawn {
 	return &client.Withdrawn{From: r.Ref("conn"), Question: jsonrpc.IntID(id), Call: r.x.ID}

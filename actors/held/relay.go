@@ -43,9 +43,9 @@ func (r *Relay) Filters() bool {
 	return r.attached
 }
 
-// Hold keeps the outcome for the actor that is being started. It reports false when the call has
+// Holding keeps the outcome for the actor that is being started. It reports false when the call has
 // its outcome.
-func (r *Relay) Hold() bool {
+func (r *Relay) Holding() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.done {

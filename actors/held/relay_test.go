@@ -28,7 +28,7 @@ func TestRelayPassesOn(t *testing.T) {
 			transport.ErrClosed) {
 			t.Errorf("after the end: %v", err)
 		}
-		if r.relay.Hold() {
+		if r.relay.Holding() {
 			t.Error("a call that is over is held")
 		}
 		if _, err := r.attach(); err == nil {
@@ -41,7 +41,7 @@ func TestRelayPassesOn(t *testing.T) {
 // goes to the client.
 func TestOutcomeWaitsForTheActor(t *testing.T) {
 	stand(t, func(r *rig) {
-		r.relay.Hold()
+		r.relay.Holding()
 		r.say("notifications/progress", `{}`)
 		r.finish(done)
 		if r.out.Word() != "none" || len(r.out.Sent()) != 0 {
@@ -56,10 +56,10 @@ func TestOutcomeWaitsForTheActor(t *testing.T) {
 		r.relay.Release() // too late to have an effect
 	})
 	stand(t, func(r *rig) {
-		r.relay.Hold()
+		r.relay.Holding()
 		r.relay.Release()
 		r.say("notifications/progress", `{}`)
-		r.relay.Hold()
+		r.relay.Holding()
 		r.finish(done)
 		r.relay.Release()
 		if r.out.Word() != "result" || len(r.out.Sent()) != 1 {
@@ -71,7 +71,7 @@ func TestOutcomeWaitsForTheActor(t *testing.T) {
 // A client that left while the actor was being started is sent nothing, and the actor ends.
 func TestClientLeavesBeforeTheActor(t *testing.T) {
 	stand(t, func(r *rig) {
-		r.relay.Hold()
+		r.relay.Holding()
 		r.finish(jsonrpc.Message{})
 		if _, err := r.attach(); err != nil {
 			t.Error(err)
@@ -100,14 +100,14 @@ func TestCallIsCalledOffBetweenRounds(t *testing.T) {
 func TestRelayRaces(t *testing.T) {
 	for range 50 {
 		stand(t, func(r *rig) {
-			r.relay.Hold()
+			r.relay.Holding()
 			var group sync.WaitGroup
 			for _, f := range []func(){
 				func() { _, _ = r.attach() },
 				func() { r.relay.Finish(done) },
 				func() { _ = r.relay.Send(jsonrpc.Notification("notifications/progress", nil)) },
 				func() { r.relay.Release() },
-				func() { r.relay.Filters(); r.relay.Actor(); r.relay.Hold() },
+				func() { r.relay.Filters(); r.relay.Actor(); r.relay.Holding() },
 			} {
 				group.Go(f)
 			}

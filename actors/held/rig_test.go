@@ -84,7 +84,7 @@ func standWith(t *testing.T, random io.Reader, test func(r *rig)) {
 	stage.Run(t, children, func(s *stage.Stage) {
 		r.o = &held.Options{Ring: r.ring, Instance: "here", Park: func() time.Duration {
 			return park
-		}, Requests: s.Ref("requests"), Kept: r.kept.Of("acme")}
+		}, Requests: s.Ref("requests"), Kept: r.kept.Account("acme")}
 		r.relay = held.NewRelay(r.out, func() seal.Binding { return binding })
 		r.x = &request.Exchange{
 			ID: 7, Version: protocol.V20260728, Downstream: jsonrpc.StringID("a"), Method: "tools/call",
@@ -105,7 +105,7 @@ func run(t *testing.T, test func(r *rig)) {
 
 func (r *rig) start() {
 	r.T.Helper()
-	if !r.relay.Hold() {
+	if !r.relay.Holding() {
 		r.T.Fatal("the call is over")
 	}
 	var err error
@@ -201,7 +201,7 @@ func (r *rig) coming(token, answers, meta, capabilities string) (*held.Retry, *s
 		Message: jsonrpc.Request(jsonrpc.IntID(r.retries), "tools/call",
 			jsontext.Value(`{"_meta":`+meta+`}`)), Out: out, Version: protocol.V20260728,
 	}
-	r.calls.Return(out, r.x.ID)
+	r.calls.AddRetry(out, r.x.ID)
 	return &held.Retry{Deliver: d, Calls: &r.calls, Capabilities: able(capabilities),
 		Round: state.Round, Answers: again}, out
 }

@@ -17,7 +17,7 @@ const shutdown = time.Second
 // crashes count against it alone. When a call is over, or given up, its supervisor ends too; the
 // supervisor above does not count that.
 func Supervised(budget otp.Intensity, o func() *Options) otp.Child {
-	return otp.Child{Label: telemetry.Passing, Restart: otp.Temporary,
+	return otp.Child{Label: telemetry.TransientLabel, Restart: otp.Temporary,
 		Start: otp.SupervisorWith(func(args any) otp.Spec {
 			return Spec(budget, o, args.(Args))
 		})}

@@ -18,8 +18,8 @@ import (
 func TestManagerNamesWhoKeepsTooMuch(t *testing.T) {
 	run(t, func(h *host) {
 		h.kept.Bound(quota.Bounds{Tenants: 2, Total: 400})
-		h.kept.Of("initech").Add(quota.Lists, 20)
-		acme := h.kept.Of("acme")
+		h.kept.Account("initech").Add(quota.Lists, 20)
+		acme := h.kept.Account("acme")
 		acme.Add(quota.HeldCalls, 300)
 		for range 40 {
 			if _, full := acme.Reserve(quota.Requests, 50); full == nil {
@@ -38,7 +38,7 @@ func TestManagerNamesWhoKeepsTooMuch(t *testing.T) {
 			t.Errorf("levels: %+v", levels)
 		}
 		if s := h.status(); len(s.Refused) != 1 || s.Refused[0].Tenant != "acme" ||
-			s.Most.Tenant != "acme" {
+			s.Largest.Tenant != "acme" {
 			t.Errorf("the status is %+v", s)
 		}
 		if h.has(900, memory.LatelyRefused+time.Second); len(h.status().Refused) != 0 {

@@ -35,7 +35,7 @@ type Options struct {
 	Collect func()
 	// Pace sets by how many percent the heap may grow until the next collection. Nil leaves that to
 	// the runtime.
-	Pace func(percent int)
+	SetGCPercent func(percent int)
 	// Level is the current level. It outlives the manager, which is most likely to crash when it is
 	// needed: meanwhile the last level applies, and the next incarnation measures at once.
 	Level *quota.Memory
@@ -57,11 +57,11 @@ type Manager struct {
 	seen    uint64    // number of the collection that the last sample rests on
 	since   time.Time // when that collection was first seen
 	percent int       // the pace that was set last
-	// full is since when collections find no memory left; zero if the last one found some.
-	full time.Time
-	// judging says that the collection has begun that decides whether everybody is refused.
-	judging    bool
-	judged     bool // that collection has ended
+	// fullSince is since when collections find no memory left; zero if the last one found some.
+	fullSince time.Time
+	// deciding says that the collection has begun that decides whether everybody is refused.
+	deciding   bool
+	decided    bool // that collection has ended
 	collecting bool
 	ballast    []byte              // allocated for a fault
 	refused    map[string]refusals // by tenant
@@ -74,9 +74,9 @@ func New(o Options) *Manager { return &Manager{o: o, refused: map[string]refusal
 type Status struct {
 	Level      quota.Level
 	Use, Limit uint64 // bytes
-	// Most is the tenant that keeps the most bytes, and Refused are the tenants that were refused
+	// Largest is the tenant that keeps the most bytes, and Refused are the tenants that were refused
 	// lately for their memory.
-	Most    quota.Holding
+	Largest quota.Holding
 	Refused []quota.Holding
 }
 
@@ -86,7 +86,7 @@ type sample struct{}
 // Init measures at once.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	if m.o.Limit > 0 || m.o.Pace != nil {
+	if m.o.Limit > 0 || m.o.SetGCPercent != nil {
 		m.sample()
 	}
 	return nil
@@ -98,7 +98,7 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	case sample:
 		m.sample()
 	case otp.Done:
-		m.collecting, m.judged = false, m.judging
+		m.collecting, m.decided = false, m.deciding
 	}
 	return nil
 }
@@ -143,15 +143,15 @@ func (m *Manager) next(last quota.Level, use Use) quota.Level {
 	level, full := last.Next(use.Bytes, m.o.Limit), m.o.Limit > 0 && use.Bytes >= m.o.Limit
 	switch {
 	case !full:
-		m.full, m.judging, m.judged = time.Time{}, false, false
-	case m.full.IsZero():
-		m.full = m.p.Now()
-	case !m.judging && !m.collecting && m.p.Now().Sub(m.full) >= RefusedFor:
-		m.judging = true
+		m.fullSince, m.deciding, m.decided = time.Time{}, false, false
+	case m.fullSince.IsZero():
+		m.fullSince = m.p.Now()
+	case !m.deciding && !m.collecting && m.p.Now().Sub(m.fullSince) >= RefusedFor:
+		m.deciding = true
 		m.collect()
 	}
 	switch {
-	case level == quota.Exhausted && last == quota.Critical && !m.judged:
+	case level == quota.Exhausted && last == quota.Critical && !m.decided:
 		return quota.Critical
 	case level == quota.Critical && last < quota.Critical && !full:
 		m.collect()
@@ -161,9 +161,9 @@ func (m *Manager) next(last quota.Level, use Use) quota.Level {
 
 // pace sets the growth after which the next collection is worth its cost.
 func (m *Manager) pace(use Use) {
-	if percent := Pace(use.Live, m.o.Limit); m.o.Pace != nil && percent != m.percent {
+	if percent := GrowthPercent(use.Live, m.o.Limit); m.o.SetGCPercent != nil && percent != m.percent {
 		m.percent = percent
-		m.o.Pace(percent)
+		m.o.SetGCPercent(percent)
 	}
 }
 

@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	// Room is how many bytes are allocated before the garbage is collected. By default the runtime
-	// collects after as many bytes as live, at least 4 MiB. So a host with little live memory would
-	// collect twenty times a second under load, for a ninth of its processor time.
-	Room = 32 << 20
-	// roomShare bounds Room to a part of the memory: one in eight.
+	// AllocationStep is how many bytes are allocated before the garbage is collected. By default the
+	// runtime collects after as many bytes as live, at least 4 MiB. So a host with little live memory
+	// would collect twenty times a second under load, for a ninth of its processor time.
+	AllocationStep = 32 << 20
+	// roomShare bounds AllocationStep to a part of the memory: one in eight.
 	roomShare = 8
 	// leastHeap is the live memory that the runtime assumes at least when it applies a percentage.
 	leastHeap = 4 << 20
@@ -23,17 +23,17 @@ const ownPace = 100
 // Pace returns by how many percent of its live bytes the heap may grow until the next collection,
 // with so much memory; a limit of 0 is none. A heap larger than the room gets the default of the
 // runtime.
-func Pace(live, limit uint64) int {
-	room := uint64(Room)
+func GrowthPercent(live, limit uint64) int {
+	room := uint64(AllocationStep)
 	if limit > 0 {
 		room = min(room, limit/roomShare)
 	}
 	return max(ownPace, int(room*100/max(live, leastHeap)))
 }
 
-// Pacer returns a function that sets the pace of this process, for Options; nil if GOGC is set in
-// the environment.
-func Pacer() func(percent int) {
+// GCPercentSetter returns a function that sets the pace of this process, for Options; nil if GOGC
+// is set in the environment.
+func GCPercentSetter() func(percent int) {
 	if _, set := os.LookupEnv("GOGC"); set {
 		return nil
 	}

@@ -31,7 +31,7 @@ func TestPace(t *testing.T) {
 		{"little memory", 4 * mib, 64 * mib, 200},
 		{"little memory in use", 16 * mib, 64 * mib, 100},
 	} {
-		if got := memory.Pace(tc.live, tc.limit); got != tc.want {
+		if got := memory.GrowthPercent(tc.live, tc.limit); got != tc.want {
 			t.Errorf("%s: %d %%, want %d", tc.name, got, tc.want)
 		}
 	}
@@ -44,14 +44,15 @@ func TestManagerSetsThePace(t *testing.T) {
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
 			return memory.New(memory.Options{
-				Level: &quota.Memory{}, Emit: s.Events.Emit, Faults: s.Faults, Pace: func(percent int) {
+				Level: &quota.Memory{}, Emit: s.Events.Emit, Faults: s.Faults, SetGCPercent: func(percent int) {
 					set.Add(percent)
 				},
 				Use: func() memory.Use { return memory.Use{Live: live.Load()} },
 			})
 		})}}
 	}, func(s *stage.Stage) {
-		for _, n := range []uint64{0, memory.Room / 2, memory.Room / 2, 2 * memory.Room} {
+		for _, n := range []uint64{0, memory.AllocationStep / 2, memory.AllocationStep / 2,
+			2 * memory.AllocationStep} {
 			live.Store(n)
 			time.Sleep(2 * memory.SampleEvery) // virtual
 			s.Rest()
@@ -66,17 +67,17 @@ func TestManagerSetsThePace(t *testing.T) {
 // GOGC takes precedence.
 func TestPacerHoldsTheRuntimeToTheRoom(t *testing.T) {
 	t.Setenv("GOGC", "100")
-	if memory.Pacer() != nil {
+	if memory.GCPercentSetter() != nil {
 		t.Error("there is a pace beside GOGC")
 	}
 	os.Unsetenv("GOGC")
-	set := memory.Pacer()
+	set := memory.GCPercentSetter()
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	measure := memory.Measured()
 	runtime.GC()
-	set(memory.Pace(measure().Live, 0))
+	set(memory.GrowthPercent(measure().Live, 0))
 	before := measure()
-	for range 7 * memory.Room / 2 / 4096 { // the room three and a half times
+	for range 7 * memory.AllocationStep / 2 / 4096 { // the room three and a half times
 		kept = make([]byte, 4096)
 	}
 	if n := measure().Collections - before.Collections; n < 1 || n > 5 {

@@ -49,7 +49,7 @@ func TestChangeOfInstancesIsToldOnce(t *testing.T) {
 		if len(r.heard) != 1 {
 			t.Errorf("heard %v, want one", r.heard)
 		}
-		time.Sleep(2 * notification.EchoTime)
+		time.Sleep(2 * notification.DuplicateTime)
 		r.counted("told_changes", 0)
 	})
 }
@@ -85,8 +85,8 @@ func TestWhoIsAwayKeepsNoConnection(t *testing.T) {
 		box, _ := r.system.Whereis("top/box")
 		heard := func(k tenant.Key) bool {
 			t.Helper()
-			is, err := otp.Do[notification.HeardRequest, bool](r.t.Context(), r.ref,
-				notification.HeardRequest{Server: "files", Key: k})
+			is, err := otp.Do[notification.HasListenersRequest, bool](r.t.Context(), r.ref,
+				notification.HasListenersRequest{Server: "files", Key: k})
 			if err != nil {
 				t.Fatal(err)
 			}

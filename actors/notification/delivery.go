@@ -63,7 +63,7 @@ var errPoison = errors.New("the handler panics")
 
 // suspect notes that a handler has crashed an incarnation. From then on its panics are caught, and
 // the next one removes it.
-func (k *kept) suspect(h Handler) {
+func (k *carriedState) suspect(h Handler) {
 	if k.poison == nil {
 		k.poison = map[Handler]bool{}
 	}
@@ -72,9 +72,9 @@ func (k *kept) suspect(h Handler) {
 	}
 }
 
-// careful calls a handler that has crashed an incarnation before. A handler that panics each time
-// would use up the restarts that other handlers need.
-func careful(h Handler) func(p *otp.Process, n *Notice) error {
+// recovering calls a handler that has crashed an incarnation before. A handler that panics each
+// time would use up the restarts that other handlers need.
+func recovering(h Handler) func(p *otp.Process, n *Notice) error {
 	return func(p *otp.Process, n *Notice) (err error) {
 		defer func() {
 			switch v := recover(); {

@@ -32,9 +32,9 @@ type Options struct {
 	Emit   telemetry.Sink
 	Most   *water.Mark    // high-water mark of waiting notifications
 	Kept   *quota.Account // byte budget of the tenant
-	// Forgot is called by an incarnation that has lost the registrations of its predecessors, so that
+	// Lost is called by an incarnation that has lost the registrations of its predecessors, so that
 	// the listeners register again. It may be nil.
-	Forgot func()
+	Lost func()
 }
 
 // Dispatcher is the behaviour of tenants/<t>/notification_dispatcher.
@@ -44,13 +44,14 @@ type Dispatcher struct {
 	draining bool
 	drops    drops.Drops
 	shown    Status
-	echoes   echoes
+	echoes   deduplicator
 	timed    bool // the timer for echoes is set
-	*kept
+	*carriedState
 }
 
-// kept is the carried state: the registrations and the notifications that are not delivered yet.
-type kept struct {
+// carriedState is the carried state: the registrations and the notifications that are not delivered
+// yet.
+type carriedState struct {
 	table subscription.Table[Handler]
 	queue subscription.Queue[*Notice]
 	// current is the delivery of the notification begun last; the next incarnation continues it.
@@ -67,7 +68,7 @@ type drain struct{}
 
 // Class says that a drain is reserved (`Owed`): without it the queue would stand still until the
 // next notification.
-func (drain) Class() otp.Class { return otp.Owed }
+func (drain) Class() otp.Class { return otp.Reserved }
 
 // dispatch is the type of the only message that is lost when the dispatcher crashes on it.
 var dispatch = reflect.TypeFor[*Dispatch]()
@@ -81,13 +82,13 @@ func New(o Options) *Dispatcher { return &Dispatcher{o: o} }
 func (d *Dispatcher) Init(p *otp.Process) error {
 	d.p = p
 	var heir bool
-	if d.kept, heir = p.Heir().(*kept); !heir {
-		d.kept = &kept{away: map[Handler]bool{}}
+	if d.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+		d.carriedState = &carriedState{away: map[Handler]bool{}}
 		d.queue.Size = (*Notice).size
 		d.count()
-		p.SetHeir(d.kept)
-		if d.o.Forgot != nil && p.Incarnation() > 1 {
-			d.o.Forgot()
+		p.SetCarriedState(d.carriedState)
+		if d.o.Lost != nil && p.Incarnation() > 1 {
+			d.o.Lost()
 		}
 		return nil
 	}
@@ -136,8 +137,8 @@ func (d *Dispatcher) receive(msg any) {
 		}
 		// A notification of a change is accepted even so: it is small, and its loss would leave clients
 		// with old state.
-		full := !subscription.Change(n.Method) && !d.o.Kept.Fits(n.size())
-		if full || !d.queue.Push(n.place(), n) {
+		full := !subscription.IsChange(n.Method) && !d.o.Kept.Fits(n.size())
+		if full || !d.queue.Push(n.replaceKey(), n) {
 			d.dropped(n, "queue_full")
 			return
 		}
@@ -147,7 +148,7 @@ func (d *Dispatcher) receive(msg any) {
 	case *Register:
 		delete(d.away, m.Handler)
 		d.table.Subscribe(m.Handler, subscription.Topic{
-			Method: m.Method, Server: m.Server, Over: over(m.Key),
+			Method: m.Method, Server: m.Server, Connection: connectionName(m.Key),
 		})
 		if box, ok := m.Handler.(Mailbox); ok {
 			d.p.Monitor(box.Ref)
@@ -156,7 +157,7 @@ func (d *Dispatcher) receive(msg any) {
 		if d.table.Has(m.Handler) {
 			d.away[m.Handler] = true
 		}
-	case *Heard:
+	case *HasListeners:
 		m.Reply(d.heard(m.Req))
 	case *Forget:
 		d.forget(m.Handler)
@@ -184,7 +185,7 @@ func (d *Dispatcher) receive(msg any) {
 func (d *Dispatcher) forgetEchoes() {
 	if !d.timed && len(d.echoes.by) > 0 {
 		d.timed = true
-		d.p.After(EchoTime+time.Millisecond, echoesDue{})
+		d.p.After(DuplicateTime+time.Millisecond, echoesDue{})
 	}
 }
 
@@ -197,7 +198,7 @@ func (d *Dispatcher) Terminate(_ *otp.Process, reason error) {
 	}
 	d.drops.End(d.o.Emit)
 	if otp.IsNormal(reason) {
-		d.o.Kept.Set(quota.Notices, 0)
+		d.o.Kept.Set(quota.Notifications, 0)
 	}
 }
 
@@ -207,7 +208,7 @@ func (d *Dispatcher) count() {
 	if d.current.notice != nil {
 		n += d.current.notice.size()
 	}
-	d.o.Kept.Set(quota.Notices, n)
+	d.o.Kept.Set(quota.Notifications, n)
 }
 
 // wake makes sure that the queue is being drained.
@@ -219,7 +220,7 @@ func (d *Dispatcher) wake() {
 }
 
 // queued returns how many notifications have not reached all their listeners yet.
-func (k *kept) queued() int {
+func (k *carriedState) queued() int {
 	n := k.queue.Len()
 	if k.current.notice != nil {
 		n++
@@ -238,7 +239,7 @@ func (d *Dispatcher) drain() {
 				d.current.end()
 				return
 			}
-			d.current.begin(n, d.table.Match(n.about(), n.several()...))
+			d.current.begin(n, d.table.Match(n.about(), n.topics()...))
 			if begun++; begun == Burst {
 				d.wake()
 				return
@@ -259,7 +260,7 @@ func (d *Dispatcher) tell(h Handler) {
 	}
 	take := h.take
 	if d.poison[h] {
-		take = careful(h)
+		take = recovering(h)
 	}
 	switch err := take(d.p, d.current.notice); {
 	case err == nil:
@@ -281,9 +282,11 @@ func (d *Dispatcher) forget(h Handler) {
 }
 
 // heard reports whether a connection is kept for a listener.
-func (d *Dispatcher) heard(r HeardRequest) bool {
+func (d *Dispatcher) heard(r HasListenersRequest) bool {
 	// Any method will do, except a change of a list, which covers other topics: see subscription.All.
-	about := subscription.Topic{Method: "notifications/message", Server: r.Server, Over: over(r.Key)}
+	about := subscription.Topic{
+		Method: "notifications/message", Server: r.Server, Connection: connectionName(r.Key),
+	}
 	for h := range d.table.Match(about) {
 		if !d.away[h] {
 			return true

@@ -171,8 +171,8 @@ func TestWhoHungInACallbackCallsNoOther(t *testing.T) {
 				}}})
 		}
 		r.send(&notification.Dispatch{Method: "notifications/message"})
-		time.Sleep(otp.DefaultHard + 2*time.Second)
-		hung := r.system.Hung()
+		time.Sleep(otp.DefaultHardTimeout + 2*time.Second)
+		hung := r.system.Isolated()
 		close(gate)
 		synctest.Wait()
 		if hung != 1 || called != 1 || r.ref.Incarnation() != 2 {

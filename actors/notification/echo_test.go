@@ -27,7 +27,7 @@ func TestEchoesOfInstances(t *testing.T) {
 		},
 		{
 			"two of one change", []*Notice{notice(1, updated, "a"), notice(2, updated, "a")},
-			[]time.Duration{0, EchoTime}, "te",
+			[]time.Duration{0, DuplicateTime}, "te",
 		},
 		{
 			"two of two changes", []*Notice{
@@ -41,7 +41,7 @@ func TestEchoesOfInstances(t *testing.T) {
 		},
 		{
 			"much later", []*Notice{notice(1, updated, "a"), notice(2, updated, "a")},
-			[]time.Duration{0, EchoTime + 1}, "tt",
+			[]time.Duration{0, DuplicateTime + 1}, "tt",
 		},
 		{
 			"lists, which the catalogue compares", []*Notice{notice(1, listed, ""), notice(2, listed, "")},
@@ -52,7 +52,7 @@ func TestEchoesOfInstances(t *testing.T) {
 			[]time.Duration{0, 0}, "tt",
 		},
 	} {
-		var e echoes
+		var e deduplicator
 		got := ""
 		for i, n := range c.told {
 			if e.echo(n, start.Add(c.at[i])) {
@@ -69,26 +69,26 @@ func TestEchoesOfInstances(t *testing.T) {
 
 // The number of remembered resources is bounded, and old ones are dropped.
 func TestEchoesAreBounded(t *testing.T) {
-	var e echoes
+	var e deduplicator
 	now := time.Unix(0, 0)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	long := strings.Repeat("x", 64<<10)
-	for i := range 2 * MaxEchoes {
+	for i := range 2 * MaxRememberedChanges {
 		if e.echo(&Notice{Method: resourceUpdated, URI: fmt.Sprint(long, i), Instance: 1}, now) {
 			t.Fatal("a first change is an echo")
 		}
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if len(e.by) != MaxEchoes {
-		t.Errorf("%d are remembered, want %d", len(e.by), MaxEchoes)
+	if len(e.by) != MaxRememberedChanges {
+		t.Errorf("%d are remembered, want %d", len(e.by), MaxRememberedChanges)
 	}
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
 		t.Errorf("they take %d bytes", grown)
 	}
-	if e.forget(now.Add(EchoTime + 1)); len(e.by) != 0 {
+	if e.forget(now.Add(DuplicateTime + 1)); len(e.by) != 0 {
 		t.Errorf("%d are remembered that are old", len(e.by))
 	}
 }

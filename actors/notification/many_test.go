@@ -148,7 +148,7 @@ func (l *reader) Receive(_ *otp.Process, msg any) error {
 func TestManyListenersHearEveryAnnouncement(t *testing.T) {
 	listeners, hard := 10_000, 300*time.Millisecond
 	if *full {
-		listeners, hard = 100_000, otp.DefaultHard
+		listeners, hard = 100_000, otp.DefaultHardTimeout
 	}
 	const announcements = 64
 	var heard, wrong, stuck atomic.Int64
@@ -160,7 +160,7 @@ func TestManyListenersHearEveryAnnouncement(t *testing.T) {
 	defer system.Close()
 	o := notification.Options{Tenant: "acme", Emit: func(telemetry.Event) {}}
 	_, err := system.Start(t.Context(), "top", otp.Spec{Children: []otp.Child{
-		{ID: "dispatcher", Hard: hard, Start: otp.Worker(func() otp.Behaviour {
+		{ID: "dispatcher", HardTimeout: hard, Start: otp.Worker(func() otp.Behaviour {
 			return notification.New(o)
 		})},
 		{ID: "readers", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne,
@@ -205,8 +205,8 @@ func TestManyListenersHearEveryAnnouncement(t *testing.T) {
 		t.Errorf("%d of %d heard, %d in the wrong order, counts %+v, %v", heard.Load(), want,
 			wrong.Load(), c, err)
 	}
-	if stuck.Load() != 0 || system.Hung() != 0 || dispatcher.Incarnation() != 1 {
-		t.Errorf("%d told of as stuck, %d hung, incarnation %d", stuck.Load(), system.Hung(),
+	if stuck.Load() != 0 || system.Isolated() != 0 || dispatcher.Incarnation() != 1 {
+		t.Errorf("%d told of as stuck, %d hung, incarnation %d", stuck.Load(), system.Isolated(),
 			dispatcher.Incarnation())
 	}
 }

@@ -30,11 +30,11 @@ const Quarantined = subscription.Quarantined
 //	Dispatch, Notice   best effort (`Sheddable`)
 //	Register           reserved (`Owed`): a few for each session that is opened, or attached anew
 //	Forget, Away       reserved: one for each of those
-func (*Dispatch) Class() otp.Class { return otp.Sheddable }
-func (*Notice) Class() otp.Class   { return otp.Sheddable }
-func (*Register) Class() otp.Class { return otp.Owed }
-func (*Forget) Class() otp.Class   { return otp.Owed }
-func (*Away) Class() otp.Class     { return otp.Owed }
+func (*Dispatch) Class() otp.Class { return otp.BestEffort }
+func (*Notice) Class() otp.Class   { return otp.BestEffort }
+func (*Register) Class() otp.Class { return otp.Reserved }
+func (*Forget) Class() otp.Class   { return otp.Reserved }
+func (*Away) Class() otp.Class     { return otp.Reserved }
 
 // Handler is the receiver of notifications: a Mailbox or a *Function (S4-66).
 type Handler interface {
@@ -69,7 +69,7 @@ type Forget struct{ Handler Handler }
 
 // over names the connection of a topic; empty for any. A connection that replaced another after a
 // reload has the same name.
-func over(k tenant.Key) string {
+func connectionName(k tenant.Key) string {
 	if k.Revision = 0; k == (tenant.Key{}) {
 		return ""
 	}
@@ -80,11 +80,11 @@ func over(k tenant.Key) string {
 // connection is kept for it until it registers again. There is no reply.
 type Away struct{ Handler Handler }
 
-// Heard asks whether a connection to a server has listeners that are not away.
-type Heard = otp.Call[HeardRequest, bool]
+// HasListeners asks whether a connection to a server has listeners that are not away.
+type HasListeners = otp.Call[HasListenersRequest, bool]
 
-// HeardRequest names the connection.
-type HeardRequest struct {
+// HasListenersRequest names the connection.
+type HasListenersRequest struct {
 	Server string
 	Key    tenant.Key
 }
@@ -138,24 +138,26 @@ func (n *Notice) size() int {
 
 // about returns the topic of a notice, which is matched with registrations.
 func (n *Notice) about() subscription.Topic {
-	return subscription.Topic{Method: n.Method, Server: n.Server, URI: n.URI, Over: over(n.Key)}
+	return subscription.Topic{
+		Method: n.Method, Server: n.Server, URI: n.URI, Connection: connectionName(n.Key),
+	}
 }
 
-// several returns the topics of a notice about several connections.
-func (n *Notice) several() (all []subscription.Topic) {
+// topics returns the topics of a notice about several connections.
+func (n *Notice) topics() (all []subscription.Topic) {
 	for _, source := range n.Sources {
 		about := n.about()
-		about.Over = over(source.Key)
+		about.Connection = connectionName(source.Key)
 		all = append(all, about)
 	}
 	return all
 }
 
-// place returns the key under which a newer notice may replace this one in the queue.
-func (n *Notice) place() subscription.Topic {
+// replaceKey returns the key under which a newer notice may replace this one in the queue.
+func (n *Notice) replaceKey() subscription.Topic {
 	about := n.about()
 	for _, source := range n.Sources {
-		about.Over += over(source.Key) + " "
+		about.Connection += connectionName(source.Key) + " "
 	}
 	return about
 }

@@ -60,14 +60,14 @@ func (s *starting) running() bool {
 	}
 }
 
-// kept is the carried state. Children outlive a crash of their manager and do not notice it, and so
-// do those that are being started.
+// carriedState is the carried state. Children outlive a crash of their manager and do not notice
+// it, and so do those that are being started.
 //
 // A manager that hangs can lose its carried state to the next incarnation at any moment. So it
 // changes that state only within change, which exits if the state is lost.
-type kept struct {
+type carriedState struct {
 	mu       sync.Mutex // held by changes, and by Fence
-	last     *Last
+	last     *Closer
 	numbers  uint64 // the last number given out
 	children map[*stdio.Child]*child
 	starts   map[*starting]bool
@@ -82,34 +82,36 @@ type closing struct {
 
 // number returns the next number. Children, starts and releases are iterated in the order of their
 // numbers, so that the order of a map never matters.
-func (k *kept) number() uint64 {
+func (k *carriedState) number() uint64 {
 	k.numbers++
 	return k.numbers
 }
 
-func (k *kept) running() iter.Seq2[*stdio.Child, *child] {
-	return order.By(k.children, func(a, b *stdio.Child) int {
+func (k *carriedState) running() iter.Seq2[*stdio.Child, *child] {
+	return order.SortedBy(k.children, func(a, b *stdio.Child) int {
 		return cmp.Compare(k.children[a].number, k.children[b].number)
 	})
 }
 
-func (k *kept) begun() iter.Seq2[*starting, bool] {
-	return order.By(k.starts, func(a, b *starting) int { return cmp.Compare(a.number, b.number) })
+func (k *carriedState) begun() iter.Seq2[*starting, bool] {
+	return order.SortedBy(k.starts, func(a, b *starting) int {
+		return cmp.Compare(a.number, b.number)
+	})
 }
 
-func (k *kept) closing() iter.Seq2[transport.Upstream, closing] {
-	return order.By(k.releases, func(a, b transport.Upstream) int {
+func (k *carriedState) closing() iter.Seq2[transport.Upstream, closing] {
+	return order.SortedBy(k.releases, func(a, b transport.Upstream) int {
 		return cmp.Compare(k.releases[a].number, k.releases[b].number)
 	})
 }
 
-// Fence takes the children from a stuck manager; see otp.Fenced.
-func (k *kept) Fence() any {
+// Detach takes the children from a stuck manager; see otp.Detachable.
+func (k *carriedState) Detach() any {
 	if !k.mu.TryLock() { // the stuck manager is amid a change
 		return nil
 	}
 	defer k.mu.Unlock()
-	return &kept{
+	return &carriedState{
 		last: k.last, numbers: k.numbers,
 		children: maps.Clone(k.children), starts: maps.Clone(k.starts), releases: maps.Clone(k.releases),
 	}
@@ -125,7 +127,7 @@ func (m *Manager) change(f func()) {
 
 // Abandon fails the waiting starts, ends the programs and closes the released transports, because
 // no manager will know of them any more. The owners of the programs start them again.
-func (k *kept) Abandon(reason error) {
+func (k *carriedState) Abandon(reason error) {
 	for s := range k.begun() {
 		s.call.Fail(reason)
 		if s.running() {
@@ -143,13 +145,13 @@ func (k *kept) Abandon(reason error) {
 // Manager is the behaviour of core/process_manager.
 type Manager struct {
 	spawner *stdio.Spawner
-	last    *Last
+	last    *Closer
 	p       *otp.Process
-	*kept
+	*carriedState
 }
 
 // New makes one incarnation. The spawner and last outlive it.
-func New(spawner *stdio.Spawner, last *Last) *Manager {
+func New(spawner *stdio.Spawner, last *Closer) *Manager {
 	return &Manager{spawner: spawner, last: last}
 }
 
@@ -172,19 +174,19 @@ type (
 )
 
 // Class says that it is reserved (`Owed`): there is one for each program, start and transport.
-func (resume) Class() otp.Class { return otp.Owed }
+func (resume) Class() otp.Class { return otp.Reserved }
 
 // Init restores the children of the previous incarnation and waits for their ends again. It does so
 // by messages to itself, so that a crash on one of them is charged to the tenant of that child.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	var heir bool
-	if m.kept, heir = p.Heir().(*kept); !heir {
-		m.kept = &kept{
+	if m.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+		m.carriedState = &carriedState{
 			last: m.last, children: map[*stdio.Child]*child{}, starts: map[*starting]bool{},
 			releases: map[transport.Upstream]closing{},
 		}
-		p.SetHeir(m.kept)
+		p.SetCarriedState(m.carriedState)
 	}
 	for _, c := range m.running() {
 		_ = p.Post(resume{c.info.Tenant, func() { m.follow(c) }})
@@ -206,7 +208,7 @@ func (m *Manager) again(s *starting) {
 	m.change(func() { delete(m.starts, s) })
 	switch {
 	case s.running():
-		m.enter(s)
+		m.register(s)
 	case s.tries >= maxTries:
 		s.call.Fail(errTries)
 	default:
@@ -220,13 +222,13 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	case *Start:
 		m.start(msg)
 	case begun:
-		m.enter(msg.starting)
+		m.register(msg.starting)
 	case gone:
 		m.forget(msg.child)
 	case resume:
 		msg.do()
 	case otp.Down:
-		m.orphaned(msg.Ref)
+		m.stopChildrenOf(msg.Ref)
 	case *Release:
 		m.change(func() { m.releases[msg.Upstream] = closing{m.number(), msg.Tenant} })
 		m.release(msg.Upstream, msg.Tenant)
@@ -242,7 +244,7 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 // turn.
 func (m *Manager) start(call *Start) {
 	call.AnswerLater()
-	m.orphaned(call.Req.Owner)
+	m.stopChildrenOf(call.Req.Owner)
 	m.begin(call, 0)
 }
 
@@ -282,8 +284,8 @@ func (s *starting) refuse(ctx context.Context, reason error) {
 	}
 }
 
-// enter records a child and replies with it. A child whose caller has given up is ended.
-func (m *Manager) enter(s *starting) {
+// register records a child and replies with it. A child whose caller has given up is ended.
+func (m *Manager) register(s *starting) {
 	m.change(func() { delete(m.starts, s) })
 	if s.err != nil {
 		s.call.Fail(s.err)
@@ -328,8 +330,8 @@ func (m *Manager) forget(key *stdio.Child) {
 	m.p.Demonitor(c.owner)
 }
 
-// orphaned ends the children of an owner that is gone, or that starts another.
-func (m *Manager) orphaned(owner otp.Ref) {
+// stopChildrenOf ends the children of an owner that is gone, or that starts another.
+func (m *Manager) stopChildrenOf(owner otp.Ref) {
 	for _, c := range m.running() {
 		if c.owner == owner {
 			m.stop(c)

@@ -222,7 +222,7 @@ func (*slow) Negotiated(protocol.Version)                 {}
 func TestTransportIsClosedOverACrash(t *testing.T) {
 	r := start(t)
 	up := &slow{closes: make(chan struct{}, 10), release: make(chan struct{})}
-	if err := r.ref("manager").Send(&process.Release{Upstream: up, Last: r.last}); err != nil {
+	if err := r.ref("manager").Send(&process.Release{Upstream: up, Closer: r.last}); err != nil {
 		t.Fatal(err)
 	}
 	<-up.closes
@@ -244,7 +244,7 @@ func TestTransportIsClosedWithoutAManager(t *testing.T) {
 	r := start(t)
 	r.breaks("*process.Release")
 	crashes := up()
-	if err := r.ref("manager").Send(&process.Release{Upstream: crashes, Last: r.last}); err != nil {
+	if err := r.ref("manager").Send(&process.Release{Upstream: crashes, Closer: r.last}); err != nil {
 		t.Fatal(err)
 	}
 	r.eventually("closed after the crash", crashes.closed.Load)
@@ -252,7 +252,7 @@ func TestTransportIsClosedWithoutAManager(t *testing.T) {
 
 	// This one takes long to close.
 	held := &slow{closes: make(chan struct{}, 1000), release: make(chan struct{})}
-	if err := r.ref("manager").Send(&process.Release{Upstream: held, Last: r.last}); err != nil {
+	if err := r.ref("manager").Send(&process.Release{Upstream: held, Closer: r.last}); err != nil {
 		t.Fatal(err)
 	}
 	<-held.closes
@@ -260,7 +260,7 @@ func TestTransportIsClosedWithoutAManager(t *testing.T) {
 	r.giveUp()
 	close(held.release)
 	r.eventually("closed once the manager is gone", held.closed.Load)
-	late := &process.Release{Upstream: up(), Last: r.last}
+	late := &process.Release{Upstream: up(), Closer: r.last}
 	if err := manager.Send(late); err == nil {
 		t.Fatal("there is still a manager")
 	} else {

@@ -24,15 +24,15 @@ type StartRequest struct {
 type Release struct {
 	Tenant   string
 	Upstream transport.Upstream
-	Last     *Last // closes it when the manager cannot
+	Closer   *Closer // closes it when the manager cannot
 }
 
 // Class says that it is reserved (`Owed`): there is one for each transport that was opened.
-func (*Release) Class() otp.Class { return otp.Owed }
+func (*Release) Class() otp.Class { return otp.Reserved }
 
 // Fail closes the transport when the manager could not: it has crashed on the message, is
 // overloaded, or is gone.
-func (r *Release) Fail(error) { r.Last.end(r.Upstream.Close) }
+func (r *Release) Fail(error) { r.Closer.end(r.Upstream.Close) }
 
 // List asks for every child that still exists.
 type List = otp.Call[ListRequest, []Info]

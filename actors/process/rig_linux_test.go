@@ -25,7 +25,7 @@ type rig struct {
 	system *otp.System
 	tree   *otp.Tree
 	faults *fault.Registry
-	last   *process.Last
+	last   *process.Closer
 	spawns *stdio.Spawner
 }
 
@@ -39,7 +39,7 @@ func startWith(t *testing.T, o stdio.SpawnerOptions) *rig {
 	r := &rig{t: t, faults: fault.New(clock.System)}
 	r.system = otp.NewSystem(otp.Options{Faults: r.faults})
 	spawner := stdio.NewSpawner(o)
-	r.last, r.spawns = process.NewLast(false), spawner
+	r.last, r.spawns = process.NewCloser(false), spawner
 	var err error
 	r.tree, err = r.system.Start(t.Context(), "top",
 		otp.Spec{Intensity: otp.Intensity{Restarts: 100, Within: time.Second}, Children: []otp.Child{

@@ -110,7 +110,7 @@ func TestCrashBeforeARequestIsTakenCountsNothing(t *testing.T) {
 		r.stalls.Store(&stall)
 		_, out := r.submit("s")
 		r.stalls.Store(nil)
-		time.Sleep(otp.DefaultHard + 200*time.Millisecond)
+		time.Sleep(otp.DefaultHardTimeout + 200*time.Millisecond)
 		if n := r.inFlight(); n != 0 || out.Word() != int64(-32603) {
 			t.Errorf("%v in flight, got %v", n, out.All())
 		}
@@ -243,7 +243,7 @@ func TestManagerStartsWithoutExchangesItCannotLiveWith(t *testing.T) {
 	run(t, func(r *rig) {
 		_, first := r.submit("s")
 		_, second := r.submit("s")
-		r.GivesUp("manager", "*request.Park", func() { r.send(&request.Park{}) })
+		r.DropsState("manager", "*request.Park", func() { r.send(&request.Park{}) })
 		for i, out := range []*stage.Sink{first, second} {
 			if len(out.All()) != 1 || out.Word() != int64(-32008) {
 				t.Errorf("%d: got %v", i, out.All())

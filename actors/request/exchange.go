@@ -66,8 +66,8 @@ type Exchange struct {
 	// Method and Params are sent to the upstream; names and URIs are the upstream's own already.
 	Method string
 	Params jsontext.Value
-	// Beside is how many bytes the exchange keeps until its outcome, in addition to Params.
-	Beside int
+	// ExtraBytes is how many bytes the exchange keeps until its outcome, in addition to Params.
+	ExtraBytes int
 	// Level is the least severe log level that a stateless request wants, empty for none.
 	Level string
 	// Token is the client's progress token as the client wrote it, empty when it asked for no
@@ -97,9 +97,9 @@ type Exchange struct {
 	// Uncounted says that the host sends the request for a task, and that it does not count as one of
 	// its principal's requests in flight: the task counts.
 	Uncounted bool
-	// Stays says that the request begins something at the server that is asked about later, over the
-	// same connection.
-	Stays bool
+	// NeedsConnection says that the request begins something at the server that is asked about later,
+	// over the same connection.
+	NeedsConnection bool
 	// Extended says that the client may be sent the server's extension messages during the call.
 	Extended bool
 	// Transparent says that the client sees this one server unchanged. Then undeclared notifications
@@ -109,21 +109,21 @@ type Exchange struct {
 	// Progress is the last progress that the client was told. Only the connection that holds the
 	// exchange uses it.
 	Progress protocol.Progress
-	// fate holds the state bits below. The caller that sets the settled bit first delivers the only
+	// state holds the state bits below. The caller that sets the settled bit first delivers the only
 	// outcome.
-	fate atomic.Uint32
+	state atomic.Uint32
 	// counted says that the exchange counts as in flight. meter is the meter that counts it, once
 	// Meters.Begin has run.
 	counted atomic.Bool
 	meter   atomic.Pointer[telemetry.Requests]
 	// held is the connection that handled it last; nil while it waits in the mailbox of Upstream.
-	held atomic.Pointer[Hold]
+	held atomic.Pointer[Holder]
 	// waits is the reason why it was not written yet; nil if that is not known.
 	waits atomic.Pointer[protocol.Error]
 	// table is the table that counts it; nil before the manager has seen it.
 	table atomic.Pointer[Table]
 	// watch is the time that it has left. It belongs to the table.
-	watch watch
+	watch timeouts
 	// submit and forward are the messages that hand the exchange on. Each is sent once, and lasts as
 	// long as the exchange does.
 	submit  Submit
@@ -132,25 +132,25 @@ type Exchange struct {
 	links [lists]links
 	// kept is the exchange's reservation in its tenant's byte budget, until the outcome. It is nil
 	// before the manager has seen the exchange, unless the session has counted it earlier.
-	kept atomic.Pointer[quota.Reservation]
-	own  quota.Reservation // the value of kept if the manager reserves
+	reservation atomic.Pointer[quota.Reservation]
+	own         quota.Reservation // the value of kept if the manager reserves
 }
 
 // size returns how many bytes the exchange keeps.
-func (x *Exchange) size() int { return len(x.Params) + x.Beside }
+func (x *Exchange) size() int { return len(x.Params) + x.ExtraBytes }
 
 // Count adopts the reservation that the request has made for its tenant while it waited. The
 // manager then makes none of its own. It is called before the exchange is submitted.
 func (x *Exchange) Count(r *quota.Reservation) {
 	r.Resize(x.size())
-	x.kept.Store(r)
+	x.reservation.Store(r)
 }
 
 // Answered adds a response of n bytes to the reservation, until the client has it. A response of
 // less than transport.Large bytes is not counted.
 func (x *Exchange) Answered(n int) {
 	if n >= transport.Large {
-		x.kept.Load().Resize(x.size() + n)
+		x.reservation.Load().Resize(x.size() + n)
 	}
 }
 
@@ -166,23 +166,23 @@ const (
 	executed              // a server that has died since may have executed it
 )
 
-// Hold is an incarnation of a connection that has exchanges in hand. With Incarnation 0 they wait
+// Holder is an incarnation of a connection that has exchanges in hand. With Incarnation 0 they wait
 // in the connection's mailbox, which outlives a stuck incarnation.
-type Hold struct {
+type Holder struct {
 	Ref         otp.Ref
 	Incarnation uint64
 }
 
 // Take sets the holder. The incarnation of a connection that handles the exchange for the first
 // time calls it, and so does one that hands it on.
-func (x *Exchange) Take(h *Hold) { x.held.Store(h) }
+func (x *Exchange) SetHolder(h *Holder) { x.held.Store(h) }
 
-// Held returns the holder of the exchange: its connection, or another one that it was handed to.
-func (x *Exchange) Held() Hold {
+// Holder returns the holder of the exchange: its connection, or another one that it was handed to.
+func (x *Exchange) Holder() Holder {
 	if h := x.held.Load(); h != nil {
 		return *h
 	}
-	return Hold{Ref: x.Upstream}
+	return Holder{Ref: x.Upstream}
 }
 
 // Write claims the exchange for its connection, which is about to write it. It reports false when
@@ -190,10 +190,10 @@ func (x *Exchange) Held() Hold {
 // told that it was not.
 func (x *Exchange) Write() bool {
 	for {
-		switch fate := x.fate.Load(); {
+		switch fate := x.state.Load(); {
 		case fate&over != 0:
 			return false
-		case x.fate.CompareAndSwap(fate, fate|written):
+		case x.state.CompareAndSwap(fate, fate|written):
 			return true
 		}
 	}
@@ -209,34 +209,35 @@ func (x *Exchange) WaitsFor() *protocol.Error { return x.waits.Load() }
 // Unwrite takes the claim back: no byte of the exchange was written, except to a server that died.
 func (x *Exchange) Unwrite() {
 	if !x.Executed() {
-		x.fate.And(^uint32(written))
+		x.state.And(^uint32(written))
 	}
 }
 
 // Resend records that the exchange is retried. It is retried once at most.
-func (x *Exchange) Resend() { x.fate.Or(resent) }
+func (x *Exchange) Resend() { x.state.Or(resent) }
 
 // Resent reports whether it was retried.
-func (x *Exchange) Resent() bool { return x.fate.Load()&resent != 0 }
+func (x *Exchange) Resent() bool { return x.state.Load()&resent != 0 }
 
-// Outlive records that it is retried because its server, which may have executed it, has died.
-func (x *Exchange) Outlive() { x.fate.Or(resent | executed) }
+// ResendAfterDeath records that it is retried because its server, which may have executed it, has
+// died.
+func (x *Exchange) ResendAfterDeath() { x.state.Or(resent | executed) }
 
 // Executed reports whether a server that died may have executed it.
-func (x *Exchange) Executed() bool { return x.fate.Load()&executed != 0 }
+func (x *Exchange) Executed() bool { return x.state.Load()&executed != 0 }
 
-// Over marks the exchange as ending, and reports whether a connection had claimed it before. If so,
-// its server may have executed it; otherwise no server ever will.
-func (x *Exchange) Over() (maybeExecuted bool) { return x.fate.Or(over)&written != 0 }
+// BeginEnd marks the exchange as ending, and reports whether a connection had claimed it before. If
+// so, its server may have executed it; otherwise no server ever will.
+func (x *Exchange) BeginEnd() (maybeExecuted bool) { return x.state.Or(over)&written != 0 }
 
 // Broken ends an exchange whose outcome was lost to a crash, and returns the error for its client.
 // As for every end without a response, the error says whether the server may have executed the
 // request.
 func (x *Exchange) Broken(why error) error {
 	if down := x.down(); down != nil && otp.IsGone(why) {
-		return down.Cut(x.Server, x.Over()).Repeating(x.Method)
+		return down.EndedBeforeAnswer(x.Server, x.BeginEnd()).MarkRetryable(x.Method)
 	}
-	return protocol.InternalError(why).Unanswered(x.Server, x.Over()).Repeating(x.Method)
+	return protocol.InternalError(why).WithoutAnswer(x.Server, x.BeginEnd()).MarkRetryable(x.Method)
 }
 
 func (x *Exchange) down() *protocol.Error {
@@ -254,27 +255,27 @@ func (x *Exchange) Explain(err error) error {
 		return err
 	}
 	if down := x.down(); down != nil {
-		return down.Cut(x.Server, x.Over()).Repeating(x.Method)
+		return down.EndedBeforeAnswer(x.Server, x.BeginEnd()).MarkRetryable(x.Method)
 	}
 	return err
 }
 
-// Ended reports whether Over was called.
-func (x *Exchange) Ended() bool { return x.fate.Load()&over != 0 }
+// Ended reports whether BeginEnd was called.
+func (x *Exchange) Ended() bool { return x.state.Load()&over != 0 }
 
 // Failed reports whether its server did not execute the request successfully. It is valid once the
 // exchange is settled.
-func (x *Exchange) Failed() bool { return x.fate.Load()&failed != 0 }
+func (x *Exchange) Failed() bool { return x.state.Load()&failed != 0 }
 
 // Cancel records that its client has cancelled it, and reports whether this is the first time. A
 // client may cancel repeatedly.
-func (x *Exchange) Cancel() bool { return x.fate.Or(cancelled)&cancelled == 0 }
+func (x *Exchange) Cancel() bool { return x.state.Or(cancelled)&cancelled == 0 }
 
 // Cancelled reports whether its client has cancelled it.
-func (x *Exchange) Cancelled() bool { return x.fate.Load()&cancelled != 0 }
+func (x *Exchange) Cancelled() bool { return x.state.Load()&cancelled != 0 }
 
 // Settled reports whether it has its outcome.
-func (x *Exchange) Settled() bool { return x.fate.Load()&settled != 0 }
+func (x *Exchange) Settled() bool { return x.state.Load()&settled != 0 }
 
 // finish sends the client the outcome: err when it is set, result otherwise.
 func (x *Exchange) finish(result jsontext.Value, err error) bool {

@@ -58,7 +58,7 @@ func TestClaimsOfAnExchange(t *testing.T) {
 		}
 	}
 	x.Unwrite()
-	if x.Over() {
+	if x.BeginEnd() {
 		t.Error("may have been executed, and was not written")
 	}
 	if x.Write() {
@@ -67,7 +67,7 @@ func TestClaimsOfAnExchange(t *testing.T) {
 	var y request.Exchange
 	y.Write()
 	for range 2 {
-		if !y.Over() {
+		if !y.BeginEnd() {
 			t.Error("was written, and not executed")
 		}
 	}

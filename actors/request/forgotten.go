@@ -2,6 +2,6 @@
 
 package request
 
-// remembered is called for each request that is finished. With the build tag broken_heap it keeps
+// finished is called for each request that is finished. With the build tag broken_heap it keeps
 // them all: experiments must detect that.
-func remembered(*Exchange) {}
+func finished(*Exchange) {}

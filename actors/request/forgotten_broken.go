@@ -10,7 +10,7 @@ var (
 	kept [][]byte
 )
 
-func remembered(*Exchange) {
+func finished(*Exchange) {
 	mu.Lock()
 	defer mu.Unlock()
 	kept = append(kept, make([]byte, 64<<10))

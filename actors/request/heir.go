@@ -5,28 +5,28 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// estate is the carried state of a manager: the table. Each method of the table is atomic and safe
-// for concurrent use. So the next incarnation has nothing to repair, and may use the table while a
-// stuck manager still has it.
-type estate struct{ table *Table }
+// carriedState is the carried state of a manager: the table. Each method of the table is atomic and
+// safe for concurrent use. So the next incarnation has nothing to repair, and may use the table
+// while a stuck manager still has it.
+type carriedState struct{ table *Table }
 
-// inherit restores the exchanges in flight.
-func (m *Manager) inherit(p *otp.Process) bool {
-	e, ok := p.Heir().(*estate)
+// restore restores the exchanges in flight.
+func (m *Manager) restore(p *otp.Process) bool {
+	e, ok := p.CarriedState().(*carriedState)
 	if ok {
 		m.table = e.table
 	}
 	return ok
 }
 
-// Fence implements otp.Fenced.
-func (e *estate) Fence() any { return e }
+// Detach implements otp.Detachable.
+func (e *carriedState) Detach() any { return e }
 
 // Abandon ends every exchange: no manager is left to be in charge of them.
-func (e *estate) Abandon(reason error) {
-	e.table.shut()
-	for _, x := range e.table.Such(all) {
-		lost := protocol.UpstreamLost(x.Server, x.Over(), reason).Repeating(x.Method)
-		x.Settle(Outcome{How: Lost, Err: lost})
+func (e *carriedState) Abandon(reason error) {
+	e.table.close()
+	for _, x := range e.table.Filter(all) {
+		lost := protocol.UpstreamLost(x.Server, x.BeginEnd(), reason).MarkRetryable(x.Method)
+		x.Settle(Outcome{Ending: Lost, Err: lost})
 	}
 }

@@ -7,19 +7,19 @@ import (
 )
 
 // Of is the kind of a list. An exchange is in at most one list of each kind.
-type Of uint8
+type Kind uint8
 
 // The lists.
 const (
-	OfSession    Of = iota // the exchanges that a client waits for
-	OfConnection           // the exchanges that a server may be executing
+	SessionList    Kind = iota // the exchanges that a client waits for
+	ConnectionList             // the exchanges that a server may be executing
 	lists
 )
 
 // List is a set of exchanges of a table. It needs no memory besides the exchanges, and is safe for
-// concurrent use. The zero List is empty, ready, and of kind OfSession.
+// concurrent use. The zero List is empty, ready, and of kind SessionList.
 type List struct {
-	Of Of
+	Of Kind
 
 	mu    sync.Mutex // guards what follows, and the links of each exchange in it
 	first *Exchange  // the newest
@@ -76,7 +76,7 @@ func (l *List) Has(x *Exchange) bool {
 }
 
 // All returns the exchanges in the list, oldest first.
-func (l *List) All() []*Exchange { return l.Such(all) }
+func (l *List) All() []*Exchange { return l.Filter(all) }
 
 // Len returns the number of exchanges.
 func (l *List) Len() int {
@@ -97,8 +97,8 @@ func (l *List) Find(such func(*Exchange) bool) *Exchange {
 	return nil
 }
 
-// Such returns the exchanges for which such is true, oldest first.
-func (l *List) Such(such func(*Exchange) bool) (list []*Exchange) {
+// Filter returns the exchanges for which such is true, oldest first.
+func (l *List) Filter(such func(*Exchange) bool) (list []*Exchange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for x := l.first; x != nil; x = x.links[l.Of].next {

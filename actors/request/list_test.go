@@ -11,7 +11,7 @@ import (
 // independent.
 func TestListHasWhatWasAdded(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
-	lists := []*List{{Of: OfSession}, {Of: OfConnection}}
+	lists := []*List{{Of: SessionList}, {Of: ConnectionList}}
 	model := []map[*Exchange]bool{{}, {}}
 	var all []*Exchange
 	for id := range uint64(20) {

@@ -20,21 +20,21 @@ import (
 type Options struct {
 	Tenant string
 	// Pending bounds the exchanges in flight (S4-57), as currently configured.
-	Pending func() int
-	Most    *water.Mark // high-water mark of the exchanges in flight
+	Pending   func() int
+	HighWater *water.Mark // high-water mark of the exchanges in flight
 	// OfPrincipal bounds the exchanges of one principal; nil, or 0, is no bound.
 	OfPrincipal func() int
-	// Kept is the byte budget of the tenant, which bounds the params of the exchanges in flight. Nil
-	// is no bound.
-	Kept  *quota.Account
-	Meter Meter
+	// Account is the byte budget of the tenant, which bounds the params of the exchanges in flight.
+	// Nil is no bound.
+	Account *quota.Account
+	Meter   Meter
 	// Failed counts an error sent to a client, by its code. Nil counts none.
 	Failed func(code int64)
 	Emit   telemetry.Sink
 }
 
-// whole returns the options with defaults for the optional fields.
-func (o Options) whole() Options {
+// withDefaults returns the options with defaults for the optional fields.
+func (o Options) withDefaults() Options {
 	if o.Failed == nil {
 		o.Failed = func(int64) {}
 	}
@@ -55,7 +55,7 @@ type Manager struct {
 }
 
 // New makes one incarnation.
-func New(o Options) *Manager { return &Manager{o: o.whole()} }
+func New(o Options) *Manager { return &Manager{o: o.withDefaults()} }
 
 // expire is the message of the timer.
 type expire struct{}
@@ -65,13 +65,13 @@ func all(*Exchange) bool { return true }
 // Init restores the exchanges in flight.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	if !m.inherit(p) {
+	if !m.restore(p) {
 		m.table = NewTable(m.o)
 	}
-	p.SetHeir(&estate{m.table})
-	for _, x := range m.table.Such(all) {
+	p.SetCarriedState(&carriedState{m.table})
+	for _, x := range m.table.Filter(all) {
 		p.Monitor(x.Upstream)
-		p.Monitor(x.Held().Ref)
+		p.Monitor(x.Holder().Ref)
 	}
 	m.expire()
 	return nil
@@ -83,13 +83,13 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	case *Submit:
 		m.submit(msg.Exchange)
 	case *Park:
-		m.extend(msg.ID, func(w *watch) { w.park(m.p.Now(), msg.For) })
+		m.extend(msg.ID, func(w *timeouts) { w.park(m.p.Now(), msg.For) })
 	case *Unpark:
-		m.extend(msg.ID, func(w *watch) { w.unpark(m.p.Now()) })
+		m.extend(msg.ID, func(w *timeouts) { w.unpark(m.p.Now()) })
 	case *Cancel:
 		if x := m.table.Get(msg.ID); x != nil {
 			m.withdraw(x, "cancelled by the client")
-			x.Settle(Outcome{How: Cancelled})
+			x.Settle(Outcome{Ending: Cancelled})
 		}
 	case *CancelOwner:
 		m.cancel(func(x *Exchange) bool { return x.Session == msg.Session }, sessionGone)
@@ -110,8 +110,8 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 // incarnation continues them.
 func (m *Manager) Terminate(p *otp.Process, reason error) {
 	if otp.IsNormal(reason) {
-		(&estate{m.table}).Abandon(reason)
-		p.SetHeir(nil)
+		(&carriedState{m.table}).Abandon(reason)
+		p.SetCarriedState(nil)
 	}
 }
 
@@ -121,7 +121,7 @@ func (m *Manager) submit(x *Exchange) {
 	if err != nil {
 		told := protocol.Translate(err, x.Version)
 		m.o.Emit(Rejected(m.where(x), x.Method, x.Params, x.Sink, err, told))
-		x.Settle(Outcome{How: Refused, Err: err})
+		x.Settle(Outcome{Ending: Refused, Err: err})
 	}
 	if until.IsZero() {
 		return
@@ -129,12 +129,12 @@ func (m *Manager) submit(x *Exchange) {
 	m.arm(until)
 	m.p.Monitor(x.Upstream)
 	if err := m.p.Pass(x.Upstream, x.forwarded()); err != nil {
-		x.Settle(Outcome{Err: untaken(x, err)})
+		x.Settle(Outcome{Err: notAccepted(x, err)})
 	}
 }
 
-// untaken returns why a connection did not take an exchange: it is overloaded, or gone.
-func untaken(x *Exchange, err error) error {
+// notAccepted returns why a connection did not take an exchange: it is overloaded, or gone.
+func notAccepted(x *Exchange, err error) error {
 	if errors.Is(err, otp.ErrOverloaded) {
 		return protocol.Overloaded("connection to server "+x.Server, time.Second)
 	}
@@ -154,7 +154,7 @@ func (m *Manager) arm(at time.Time) {
 }
 
 // extend changes the deadline of an exchange.
-func (m *Manager) extend(id uint64, change func(*watch)) {
+func (m *Manager) extend(id uint64, change func(*timeouts)) {
 	if at, ok := m.table.extend(id, change); ok {
 		m.arm(at)
 	}
@@ -165,13 +165,13 @@ func (m *Manager) expire() {
 	now := m.p.Now()
 	for _, x := range m.table.Due(now) {
 		m.withdraw(x, "timeout")
-		executed := x.Over()
+		executed := x.BeginEnd()
 		late := protocol.Timeout(now.Sub(x.watch.started).Round(time.Millisecond))
-		late = late.Unanswered(x.Server, executed).Repeating(x.Method)
+		late = late.WithoutAnswer(x.Server, executed).MarkRetryable(x.Method)
 		if why := x.WaitsFor(); why != nil && !executed {
-			late = late.Because(why)
+			late = late.WithCause(why)
 		}
-		x.Settle(Outcome{How: TimedOut, Err: late})
+		x.Settle(Outcome{Ending: TimedOut, Err: late})
 	}
 	if at, ok := m.table.Next(now); ok {
 		m.arm(at)
@@ -181,28 +181,28 @@ func (m *Manager) expire() {
 // withdraw tells the holder of an exchange to drop it. The exchange is marked as over first: a
 // holder that crashes on the message and restarts then sees that there is nothing to continue.
 func (m *Manager) withdraw(x *Exchange, reason string) {
-	x.Over()
-	_ = m.p.Send(x.Held().Ref, &Withdraw{ID: x.ID, Reason: reason})
+	x.BeginEnd()
+	_ = m.p.Send(x.Holder().Ref, &Withdraw{ID: x.ID, Reason: reason})
 }
 
 // cancel ends the matching exchanges, and tells each client whether its request may have been
 // executed.
 func (m *Manager) cancel(such func(*Exchange) bool, why func(*Exchange) *protocol.Error) {
-	for _, x := range m.table.Such(such) {
+	for _, x := range m.table.Filter(such) {
 		err := why(x)
 		m.withdraw(x, protocol.ConditionOf(err).String())
-		x.Settle(Outcome{How: Cancelled, Err: err})
+		x.Settle(Outcome{Ending: Cancelled, Err: err})
 	}
 }
 
 // sessionGone returns the error of an exchange that ends with its session. A session may end before
 // its client leaves, for example with its tenant.
 func sessionGone(x *Exchange) *protocol.Error {
-	return protocol.SessionGone().Unanswered(x.Server, x.Over()).Repeating(x.Method)
+	return protocol.SessionGone().WithoutAnswer(x.Server, x.BeginEnd()).MarkRetryable(x.Method)
 }
 
 func stopping(x *Exchange) *protocol.Error {
-	return protocol.Stopping(x.Server, x.Over()).Repeating(x.Method)
+	return protocol.Stopping(x.Server, x.BeginEnd()).MarkRetryable(x.Method)
 }
 
 // stuck ends the exchanges held by a connection that was replaced because it is stuck. The stuck
@@ -215,13 +215,13 @@ func (m *Manager) stuck(d otp.Down) {
 	if !errors.Is(d.Reason, otp.ErrStuck) {
 		return
 	}
-	for _, x := range m.table.Such(func(x *Exchange) bool { return x.Upstream == d.Ref }) {
-		m.p.Monitor(x.Held().Ref)
+	for _, x := range m.table.Filter(func(x *Exchange) bool { return x.Upstream == d.Ref }) {
+		m.p.Monitor(x.Holder().Ref)
 	}
-	its := Hold{d.Ref, d.Incarnation}
-	for _, x := range m.table.Such(func(x *Exchange) bool { return x.Held() == its }) {
-		lost := protocol.UpstreamLost(x.Server, x.Over(), d.Reason).Repeating(x.Method)
-		x.Settle(Outcome{How: Lost, Err: lost})
+	its := Holder{d.Ref, d.Incarnation}
+	for _, x := range m.table.Filter(func(x *Exchange) bool { return x.Holder() == its }) {
+		lost := protocol.UpstreamLost(x.Server, x.BeginEnd(), d.Reason).MarkRetryable(x.Method)
+		x.Settle(Outcome{Ending: Lost, Err: lost})
 	}
 }
 

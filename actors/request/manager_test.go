@@ -252,14 +252,14 @@ func TestBytesInFlightAreBounded(t *testing.T) {
 		if _, out := r.large(400); out.Word() != "none" {
 			t.Errorf("as much as there is room for: %v", out.All())
 		}
-		if got := r.kept.Of("acme").Kept(); got != 1000 {
+		if got := r.kept.Account("acme").Total(); got != 1000 {
 			t.Errorf("%d bytes count for the tenant", got)
 		}
 		for _, x := range r.written() {
 			r.complete(x, `{}`)
 		}
 		r.Rest()
-		if got := r.kept.Of("acme").Holding(); got.Kept != 0 || got.Refused != 2 {
+		if got := r.kept.Account("acme").Holding(); got.Kept != 0 || got.Refused != 2 {
 			t.Errorf("when all have their outcome: %+v", got)
 		}
 		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 2 ||

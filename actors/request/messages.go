@@ -18,12 +18,12 @@ import (
 //	Withdraw                reserved: one for each Forward
 //	Done                    reserved: one for each Submit
 
-func (*Cancel) Class() otp.Class      { return otp.Owed }
-func (*CancelOwner) Class() otp.Class { return otp.Owed }
-func (*Stop) Class() otp.Class        { return otp.Owed }
-func (*Unpark) Class() otp.Class      { return otp.Owed }
-func (*Withdraw) Class() otp.Class    { return otp.Owed }
-func (Done) Class() otp.Class         { return otp.Owed }
+func (*Cancel) Class() otp.Class      { return otp.Reserved }
+func (*CancelOwner) Class() otp.Class { return otp.Reserved }
+func (*Stop) Class() otp.Class        { return otp.Reserved }
+func (*Unpark) Class() otp.Class      { return otp.Reserved }
+func (*Withdraw) Class() otp.Class    { return otp.Reserved }
+func (Done) Class() otp.Class         { return otp.Reserved }
 
 // Submit asks the manager to take charge of an exchange: to count it against the tenant's bound, to
 // enforce its deadline, and to forward it to its upstream connection. The session sends it. The
@@ -46,11 +46,11 @@ func (m *Submit) Fail(err error) {
 // there is no response.
 type Cancel struct {
 	ID uint64
-	repeat
+	resendOnce
 }
 
 // NewCancel makes a Cancel for a manager.
-func NewCancel(manager otp.Ref, id uint64) *Cancel { return &Cancel{id, repeat{to: manager}} }
+func NewCancel(manager otp.Ref, id uint64) *Cancel { return &Cancel{id, resendOnce{to: manager}} }
 
 // Fail sends the message to the manager's next incarnation.
 func (m *Cancel) Fail(error) { m.again(m) }
@@ -58,26 +58,26 @@ func (m *Cancel) Fail(error) { m.again(m) }
 // CancelOwner ends every exchange of one session. The session sends it when it closes.
 type CancelOwner struct {
 	Session string
-	repeat
+	resendOnce
 }
 
 // NewCancelOwner makes a CancelOwner for a manager.
 func NewCancelOwner(manager otp.Ref, session string) *CancelOwner {
-	return &CancelOwner{session, repeat{to: manager}}
+	return &CancelOwner{session, resendOnce{to: manager}}
 }
 
 // Fail sends the message to the manager's next incarnation.
 func (m *CancelOwner) Fail(error) { m.again(m) }
 
-// repeat is part of messages that are sent only once and whose loss would leave an exchange running
-// for long. After a crash of the manager on such a message, the next incarnation gets it once more;
-// after another crash it is dropped.
-type repeat struct {
+// resendOnce is part of messages that are sent only once and whose loss would leave an exchange
+// running for long. After a crash of the manager on such a message, the next incarnation gets it
+// once more; after another crash it is dropped.
+type resendOnce struct {
 	to   otp.Ref
 	done bool
 }
 
-func (r *repeat) again(msg any) {
+func (r *resendOnce) again(msg any) {
 	if !r.done {
 		r.done = true
 		_ = r.to.Send(msg)
@@ -98,11 +98,11 @@ type Park struct {
 // Unpark returns the exchange to its own deadline. It is sent once for each Park that was accepted.
 type Unpark struct {
 	ID uint64
-	repeat
+	resendOnce
 }
 
 // NewUnpark makes an Unpark for a manager.
-func NewUnpark(manager otp.Ref, id uint64) *Unpark { return &Unpark{id, repeat{to: manager}} }
+func NewUnpark(manager otp.Ref, id uint64) *Unpark { return &Unpark{id, resendOnce{to: manager}} }
 
 // Fail sends the message to the manager's next incarnation.
 func (m *Unpark) Fail(error) { m.again(m) }
@@ -137,7 +137,7 @@ func (x *Exchange) forwarded() *Forward {
 // Fail settles the exchange when the connection ended before or while it handled the message.
 func (m *Forward) Fail(err error) {
 	x := m.Exchange
-	lost := protocol.UpstreamLost(x.Server, x.Over(), err).Repeating(x.Method)
+	lost := protocol.UpstreamLost(x.Server, x.BeginEnd(), err).MarkRetryable(x.Method)
 	x.Settle(Outcome{Err: lost})
 }
 

@@ -82,13 +82,13 @@ func (t *Table) end(x *Exchange, o *Outcome) {
 // counts returns the class under which an outcome is counted.
 func (o *Outcome) counts() telemetry.Outcome {
 	switch {
-	case o.How == Cancelled:
+	case o.Ending == Cancelled:
 		return telemetry.OutcomeCancelled
-	case o.How == TimedOut:
+	case o.Ending == TimedOut:
 		return telemetry.OutcomeTimeout
-	case o.How == Lost:
+	case o.Ending == Lost:
 		return telemetry.OutcomeLost
-	case o.How == Refused:
+	case o.Ending == Refused:
 		return telemetry.OutcomeRejected
 	case errors.Is(o.Err, protocol.ConditionUpstreamLost),
 		errors.Is(o.Err, protocol.ConditionUpstreamQuarantined),

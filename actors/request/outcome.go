@@ -11,12 +11,12 @@ import (
 )
 
 // A How is the way in which an exchange ended.
-type How uint8
+type Ending uint8
 
 // The ways to end.
 const (
-	Answered  How = iota // by its server, or in its place
-	Cancelled            // its client does not want it any more
+	Answered  Ending = iota // by its server, or in its place
+	Cancelled               // its client does not want it any more
 	TimedOut
 	Lost    // its server went away
 	Refused // it was never accepted
@@ -24,7 +24,7 @@ const (
 
 // Outcome is the result or the error of an exchange.
 type Outcome struct {
-	How       How
+	Ending    Ending
 	Result    jsontext.Value // as the client gets it
 	Err       error          // set for an error; a *jsonrpc.Error passes unchanged
 	Waited    time.Duration  // how long the server took; 0 if it got no request
@@ -32,7 +32,7 @@ type Outcome struct {
 }
 
 // failed reports whether the server did not execute the request successfully.
-func (o *Outcome) failed() bool { return o.Err != nil || o.How != Answered }
+func (o *Outcome) failed() bool { return o.Err != nil || o.Ending != Answered }
 
 // Settle gives the exchange its outcome. It reports false, and does nothing, when the exchange has
 // one already. Even if code on the way panics, the client gets a response and the exchange leaves
@@ -49,16 +49,16 @@ func (x *Exchange) Settle(o Outcome) bool {
 	told := false
 	defer func() {
 		if !told { // a call below panicked, and is not repeated
-			x.Sink.Finish(Failure(x.Downstream, x.plainly(o.Err), x.Version))
+			x.Sink.Finish(Failure(x.Downstream, x.ownError(o.Err), x.Version))
 		}
 	}()
 	if t != nil {
 		t.drop(x)
 	}
 	o.Err = x.Explain(o.Err)
-	release(x, o.How)
+	release(x, o.Ending)
 	switch {
-	case o.How == Cancelled && o.Err == nil: // its client waits for no response
+	case o.Ending == Cancelled && o.Err == nil: // its client waits for no response
 		x.Sink.Finish(jsonrpc.Message{})
 	default:
 		if o.Err != nil && t != nil {
@@ -67,36 +67,37 @@ func (x *Exchange) Settle(o Outcome) bool {
 		x.finish(o.Result, o.Err)
 	}
 	told = true
-	remembered(x)
+	finished(x)
 	return true
 }
 
 // claim makes o the outcome of the exchange, unless it has one.
 func (x *Exchange) claim(o *Outcome) bool {
 	bits := uint32(over | settled)
-	if o.How == Answered {
+	if o.Ending == Answered {
 		bits |= answered
 	}
 	if o.failed() {
 		bits |= failed
 	}
 	for {
-		fate := x.fate.Load()
+		fate := x.state.Load()
 		if fate&settled != 0 {
 			return false
 		}
-		if x.fate.CompareAndSwap(fate, fate|bits) {
+		if x.state.CompareAndSwap(fate, fate|bits) {
 			return true
 		}
 	}
 }
 
-// plainly returns an error of the host that needs no translation by the exchange's own functions.
-func (x *Exchange) plainly(err error) error {
+// ownError returns an error of the host that needs no translation by the exchange's own functions.
+func (x *Exchange) ownError(err error) error {
 	if own, ok := errors.AsType[*protocol.Error](err); ok {
 		return own
 	}
-	return protocol.InternalError(errCrashed).Unanswered(x.Server, x.Over()).Repeating(x.Method)
+	return protocol.InternalError(errCrashed).WithoutAnswer(x.Server,
+		x.BeginEnd()).MarkRetryable(x.Method)
 }
 
 // errCrashed is the cause for an exchange whose outcome could not be delivered.
@@ -105,7 +106,7 @@ var errCrashed = errors.New("the outcome of the request could not be told")
 // Lateness says in one word why an outcome came too late: "duplicate" if the exchange had a
 // response already, "late" if it had ended otherwise.
 func (x *Exchange) Lateness() string {
-	if x.fate.Load()&answered != 0 {
+	if x.state.Load()&answered != 0 {
 		return "duplicate"
 	}
 	return "late"

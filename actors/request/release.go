@@ -4,4 +4,4 @@ package request
 
 // release releases the bytes that an exchange has reserved. With the build tag broken_budget a
 // cancelled exchange releases nothing: experiments must detect that.
-func release(x *Exchange, _ How) { x.kept.Load().Release() }
+func release(x *Exchange, _ Ending) { x.reservation.Load().Release() }

@@ -3,8 +3,8 @@
 package request
 
 // release is broken on purpose: a cancelled exchange never releases its bytes.
-func release(x *Exchange, how How) {
+func release(x *Exchange, how Ending) {
 	if how != Cancelled {
-		x.kept.Load().Release()
+		x.reservation.Load().Release()
 	}
 }

@@ -46,7 +46,7 @@ func run(t *testing.T, test func(r *rig)) {
 		r.Stage, r.codes = s, make(chan int64, 10)
 		r.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{})
 		o := request.Options{
-			Tenant: "acme", Pending: r.pendingNow, Kept: r.kept.Of("acme"), OfPrincipal: func() int {
+			Tenant: "acme", Pending: r.pendingNow, Account: r.kept.Account("acme"), OfPrincipal: func() int {
 				return int(r.each.Load())
 			}, Failed: func(code int64) { r.codes <- code }, Emit: s.Events.Emit,
 			Meter: request.NewMeters(func(server, method string) *telemetry.Requests {
@@ -54,7 +54,7 @@ func run(t *testing.T, test func(r *rig)) {
 			}, time.Now),
 		}
 		return []otp.Child{
-			{ID: "manager", Start: s.Heirs.Worker(func() otp.Behaviour {
+			{ID: "manager", Start: s.CrashRestored.Worker(func() otp.Behaviour {
 				return request.New(o)
 			})}, r.conn.Child("conn"), {ID: "other", Start: s.Stalls.Worker("other",
 				r.other.Behaviour)}, r.owner.Child("owner"),
@@ -158,4 +158,4 @@ func (r *rig) inFlight() (n float64) {
 }
 
 // reserved returns how many bytes the ledger counts for the requests of the tenant.
-func (r *rig) reserved() int64 { return r.kept.Of("acme").Kept() }
+func (r *rig) reserved() int64 { return r.kept.Account("acme").Total() }

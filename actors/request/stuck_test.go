@@ -20,7 +20,7 @@ func TestAStuckManagerLosesOnlyWhatItIsStuckAt(t *testing.T) {
 		second, out2 := r.submit("s")
 		third, out3 := r.submit("s")
 		r.stalls.Store(nil)
-		time.Sleep(otp.DefaultHard + 200*time.Millisecond)
+		time.Sleep(otp.DefaultHardTimeout + 200*time.Millisecond)
 		if out1.Word() != "none" || out2.Word() != int64(-32603) || out3.Word() != "none" {
 			t.Errorf("outcomes %v, %v, %v", out1.Word(), out2.Word(), out3.Word())
 		}
@@ -51,8 +51,8 @@ func TestAStuckConnectionLosesOnlyWhatItHadInHand(t *testing.T) {
 		held, out1 := r.submit("s")
 		next, out2 := r.submit("s")
 		_, out3 := r.submit("s")
-		held.Take(&request.Hold{Ref: r.Ref("conn"), Incarnation: 1})
-		next.Take(&request.Hold{Ref: r.Ref("conn"), Incarnation: 2})
+		held.SetHolder(&request.Holder{Ref: r.Ref("conn"), Incarnation: 1})
+		next.SetHolder(&request.Holder{Ref: r.Ref("conn"), Incarnation: 2})
 		r.send(otp.Down{Ref: r.Ref("conn"), Incarnation: 1, Reason: otp.ErrStuck})
 		r.Rest()
 		if out1.Word() == "none" || out2.Word() != "none" || out3.Word() != "none" {
@@ -71,10 +71,10 @@ func TestAStuckConnectionLosesNothingOfItsInstances(t *testing.T) {
 		third, out3 := r.submit("s")
 		other := r.Ref("other")
 		for _, x := range []*request.Exchange{first, second} {
-			x.Take(&request.Hold{Ref: r.Ref("conn"), Incarnation: 1})
-			x.Take(&request.Hold{Ref: other, Incarnation: 1})
+			x.SetHolder(&request.Holder{Ref: r.Ref("conn"), Incarnation: 1})
+			x.SetHolder(&request.Holder{Ref: other, Incarnation: 1})
 		}
-		third.Take(&request.Hold{Ref: other}) // it waits there
+		third.SetHolder(&request.Holder{Ref: other}) // it waits there
 		r.send(otp.Down{Ref: r.Ref("conn"), Incarnation: 1, Reason: otp.ErrStuck})
 		r.Rest()
 		if out1.Word() != "none" || out2.Word() != "none" || out3.Word() != "none" {
@@ -88,7 +88,7 @@ func TestAStuckConnectionLosesNothingOfItsInstances(t *testing.T) {
 		}
 		letGo := r.Stalls.Arm("other", "int")
 		r.Send("other", 1)
-		time.Sleep(otp.DefaultHard + 2*time.Second)
+		time.Sleep(otp.DefaultHardTimeout + 2*time.Second)
 		letGo()
 		if out2.Word() == "none" || out3.Word() != "none" {
 			t.Errorf("outcomes %v, %v when the instance hung too", out2.Word(), out3.Word())

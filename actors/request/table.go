@@ -37,7 +37,7 @@ type shard struct {
 
 // NewTable makes an empty table.
 func NewTable(o Options) *Table {
-	t := &Table{o: o.whole()}
+	t := &Table{o: o.withDefaults()}
 	for i := range t.shards {
 		t.shards[i].all = map[uint64]*Exchange{}
 	}
@@ -53,17 +53,17 @@ func (t *Table) Take(now time.Time, x *Exchange) (until time.Time, err error) {
 	t.begin(x)
 	until, err = t.take(now, x)
 	if until.IsZero() && x.Settled() { // settled by a goroutine that may not have seen it counted
-		t.end(x, &Outcome{How: Refused})
+		t.end(x, &Outcome{Ending: Refused})
 	}
 	return until, err
 }
 
 func (t *Table) take(now time.Time, x *Exchange) (until time.Time, err error) {
-	if t.crowded(x) {
+	if t.principalFull(x) {
 		return time.Time{}, protocol.RateLimited(time.Second)
 	}
 	if full := t.reserve(x); full != nil {
-		return time.Time{}, full.Told()
+		return time.Time{}, full.ClientError()
 	}
 	if t.open.Add(1) > int64(t.o.Pending()) {
 		t.open.Add(-1)
@@ -90,12 +90,12 @@ func (t *Table) take(now time.Time, x *Exchange) (until time.Time, err error) {
 	x.watch.begin(now, x)
 	s.wheel.Set(&x.watch.deadline, x, x.watch.next())
 	t.each.count(x, 1)
-	t.o.Most.Note(int(t.open.Load()))
+	t.o.HighWater.Note(int(t.open.Load()))
 	return x.watch.next(), nil
 }
 
-// crowded reports whether a principal has as many exchanges as it may.
-func (t *Table) crowded(x *Exchange) bool {
+// principalFull reports whether a principal has as many exchanges as it may.
+func (t *Table) principalFull(x *Exchange) bool {
 	most := t.o.OfPrincipal()
 	return most > 0 && x.Principal != "" && !x.Uncounted && t.each.of(x.Principal) >= most
 }
@@ -103,14 +103,14 @@ func (t *Table) crowded(x *Exchange) bool {
 // reserve counts the bytes that an exchange keeps, unless its session has counted them while it
 // waited there.
 func (t *Table) reserve(x *Exchange) *quota.Refusal {
-	if x.kept.Load() != nil {
+	if x.reservation.Load() != nil {
 		return nil
 	}
-	if full := t.o.Kept.ReserveAs(&x.own, quota.Requests, x.size()); full != nil {
+	if full := t.o.Account.ReserveInto(&x.own, quota.Requests, x.size()); full != nil {
 		return full
 	}
 	// It may be settled meanwhile, because its manager was stuck and replaced.
-	if x.kept.Store(&x.own); x.Settled() {
+	if x.reservation.Store(&x.own); x.Settled() {
 		x.own.Release()
 	}
 	return nil
@@ -141,8 +141,8 @@ func (t *Table) Get(id uint64) *Exchange {
 // Len returns the number of exchanges.
 func (t *Table) Len() int { return int(t.open.Load()) }
 
-// Such returns the exchanges for which such is true, oldest first.
-func (t *Table) Such(such func(*Exchange) bool) (list []*Exchange) {
+// Filter returns the exchanges for which such is true, oldest first.
+func (t *Table) Filter(such func(*Exchange) bool) (list []*Exchange) {
 	for i := range t.shards {
 		t.shards[i].such(such, &list)
 	}
@@ -162,8 +162,8 @@ func (s *shard) such(such func(*Exchange) bool, to *[]*Exchange) {
 
 // Pending describes the exchanges for which such is true, oldest first (S4-58, S4-62).
 func (t *Table) Pending(such func(*Exchange) bool) (list []Info) {
-	for _, x := range t.Such(such) {
-		t.extend(x.ID, func(w *watch) {
+	for _, x := range t.Filter(such) {
+		t.extend(x.ID, func(w *timeouts) {
 			list = append(list, Info{x.ID, x.Method, x.Server, x.Session, w.started, w.next()})
 		})
 	}
@@ -173,12 +173,12 @@ func (t *Table) Pending(such func(*Exchange) bool) (list []Info) {
 // Progressed restarts the time-out of the exchange, because its server has sent progress.
 func (x *Exchange) Progressed(now time.Time) {
 	if t := x.table.Load(); t != nil {
-		t.extend(x.ID, func(w *watch) { w.progress(now) })
+		t.extend(x.ID, func(w *timeouts) { w.progress(now) })
 	}
 }
 
-// shut makes the table refuse further exchanges.
-func (t *Table) shut() {
+// close makes the table refuse further exchanges.
+func (t *Table) close() {
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.mu.Lock()
@@ -215,7 +215,7 @@ func (t *Table) Next(now time.Time) (next time.Time, any bool) {
 
 // extend changes the deadline of an exchange and returns the new one; false if the exchange is not
 // in the table.
-func (t *Table) extend(id uint64, change func(*watch)) (at time.Time, ok bool) {
+func (t *Table) extend(id uint64, change func(*timeouts)) (at time.Time, ok bool) {
 	s := t.shard(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -74,7 +74,7 @@ func TestTableProperties(t *testing.T) {
 			until, err := table.Take(now, x)
 			switch {
 			case err != nil:
-				x.Settle(request.Outcome{How: request.Refused, Err: err})
+				x.Settle(request.Outcome{Ending: request.Refused, Err: err})
 			case !until.Equal(now.Add(x.Timeout)):
 				t.Fatalf("seed %d: taken on until %v", seed, until)
 			default:
@@ -96,8 +96,8 @@ func TestTableProperties(t *testing.T) {
 			order.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
 			together.Go(func() {
 				for _, x := range mine {
-					how := request.How(order.IntN(4))
-					if x.Settle(request.Outcome{How: how, Result: []byte("{}")}) {
+					how := request.Ending(order.IntN(4))
+					if x.Settle(request.Outcome{Ending: how, Result: []byte("{}")}) {
 						mu.Lock()
 						first[x.ID]++
 						mu.Unlock()
@@ -136,7 +136,7 @@ func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 		if _, err := table.Take(time.Now(), x); err != nil {
 			t.Fatal(err)
 		}
-		x.Settle(request.Outcome{How: request.Cancelled})
+		x.Settle(request.Outcome{Ending: request.Cancelled})
 		kept = append(kept, weakly.Make(x))
 	}
 	runtime.GC()

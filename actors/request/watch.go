@@ -9,7 +9,7 @@ import (
 
 // watch is the time that an exchange has left. Progress restarts its time-out, up to the total
 // limit. While its user is being asked neither limit runs.
-type watch struct {
+type timeouts struct {
 	deadline inflight.Deadline[*Exchange]
 	started  time.Time
 	timeout  time.Duration // limit of the wait for a response or for progress
@@ -22,10 +22,10 @@ type watch struct {
 }
 
 // next returns the next deadline.
-func (w *watch) next() time.Time { return w.started.Add(w.until) }
+func (w *timeouts) next() time.Time { return w.started.Add(w.until) }
 
 // begin starts the wait for the outcome.
-func (w *watch) begin(now time.Time, x *Exchange) {
+func (w *timeouts) begin(now time.Time, x *Exchange) {
 	if w.started = x.Arrived; w.started.IsZero() {
 		w.started = now
 	}
@@ -37,7 +37,7 @@ func (w *watch) begin(now time.Time, x *Exchange) {
 }
 
 // progress restarts the time-out.
-func (w *watch) progress(now time.Time) {
+func (w *timeouts) progress(now time.Time) {
 	if w.parks == 0 {
 		w.until = min(now.Sub(w.started)+w.timeout, w.end)
 	}
@@ -45,7 +45,7 @@ func (w *watch) progress(now time.Time) {
 
 // park lets the exchange wait for its user for d from now on. Several questions may be open at
 // once.
-func (w *watch) park(now time.Time, d time.Duration) {
+func (w *timeouts) park(now time.Time, d time.Duration) {
 	if w.parks == 0 {
 		w.parked = now.Sub(w.started)
 	}
@@ -55,7 +55,7 @@ func (w *watch) park(now time.Time, d time.Duration) {
 
 // unpark takes one park back. After the last one the time-out restarts, and the time that the user
 // took does not count.
-func (w *watch) unpark(now time.Time) {
+func (w *timeouts) unpark(now time.Time) {
 	if w.parks == 0 {
 		return
 	}

@@ -33,9 +33,9 @@ func (s *Session) caller() catalog.Caller {
 	return c
 }
 
-// asker is the implementation that the client declared, in a copy for the session's calls. A
+// clientInfo is the implementation that the client declared, in a copy for the session's calls. A
 // pointer into a record would keep the whole record alive. Nil if the client gave no name.
-func (s *Session) asker() *protocol.Implementation {
+func (s *Session) clientInfo() *protocol.Implementation {
 	if s.info == nil && s.record.Client.Name != "" {
 		info := s.record.Client
 		s.info = &info
@@ -44,15 +44,15 @@ func (s *Session) asker() *protocol.Implementation {
 }
 
 // withhold reduces the capabilities that servers are told of. It removes those for which the
-// principal has no room (see session.MaxSets). On the aggregate endpoint it also removes
+// principal has no room (see session.MaxCapabilitySets). On the aggregate endpoint it also removes
 // extensions, because the client cannot use their methods there.
 func (s *Session) withhold(c *catalog.Caller) {
 	f := c.Capabilities.Fingerprint()
 	tell := f
 	if !s.transparent() {
-		tell &^= protocol.OfOthers
+		tell &^= protocol.OtherExtensions
 	}
-	c.Withheld = f &^ s.h.Tell(tell)
+	c.Withheld = f &^ s.h.GrantSet(tell)
 }
 
 // modern reports whether this session is of the modern era: its requests are stateless. No client

@@ -28,21 +28,21 @@ type outgoing struct {
 	names   names          // zero if the client uses the server's own names
 	rewrite func(jsontext.Value) jsontext.Value
 	// how often the call was sent before, and ended with the demand that the user visit a page
-	made      uint32
-	own       bool // a request of the session itself, in the form of the legacy era
-	fresh     bool // the session has taken a fresh view for this request
-	mayInsist bool // the server may refuse the call because the client cannot follow tasks
-	insisted  bool // the server has refused it for that
-	expiry    otp.Timer
-	binding   func() seal.Binding // see Session.binding
+	attempts    uint32
+	internal    bool // a request of the session itself, in the form of the legacy era
+	freshView   bool // the session has taken a fresh view for this request
+	mayNeedTask bool // the server may refuse the call because the client cannot follow tasks
+	needsTask   bool // the server has refused it for that
+	expiry      otp.Timer
+	binding     func() seal.Binding // see Session.binding
 	// size in bytes of the client's original request, if its exchange keeps that too
-	beside int
-	said   jsontext.Value // cache of meta
-	looked bool           // said is set
+	originalBytes int
+	metaCache     jsontext.Value // cache of meta
+	metaParsed    bool           // metaCache is set
 }
 
-// lasting is a copy of the request on the heap, for later use.
-func (o *outgoing) lasting() *outgoing {
+// onHeap is a copy of the request on the heap, for later use.
+func (o *outgoing) onHeap() *outgoing {
 	kept := *o
 	return &kept
 }
@@ -78,14 +78,14 @@ func (s *Session) toServer(o *outgoing) {
 		s.fresh(o)
 		return
 	}
-	if err := s.mirrored(o.d); err != nil && !o.fresh {
+	if err := s.mirrored(o.d); err != nil && !o.freshView {
 		s.fresh(o)
 		return
 	} else if err != nil {
 		s.refuse(o.d, err)
 		return
 	}
-	if s.again(o) {
+	if s.continueCall(o) {
 		return
 	}
 	if needs := s.lacks(o.server, o.d.Message.Method); needs != "" {
@@ -96,16 +96,16 @@ func (s *Session) toServer(o *outgoing) {
 		return
 	}
 	if ref, ok := s.targets[o.server]; ok && ref.Alive() {
-		if s.heard(o) {
+		if s.logsEnough(o) {
 			s.submit(o, ref)
 		} else {
-			o := o.lasting()
-			s.logs(o, func() { s.submit(o, ref) })
+			o := o.onHeap()
+			s.ensureLogLevel(o, func() { s.submit(o, ref) })
 		}
 		return
 	}
 	delete(s.targets, o.server)
-	s.connect(o.lasting())
+	s.connect(o.onHeap())
 }
 
 // connect asks the catalogue for this session's connection to a server.
@@ -114,14 +114,14 @@ func (s *Session) connect(o *outgoing) {
 	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: o.server},
 		func(ref otp.Ref, err error) any { return connected{o, ref, err} })
 	o.expiry.Stop()
-	o.expiry = s.p.After(s.left(o.d), connectExpired{o})
+	o.expiry = s.p.After(s.timeLeft(o.d), connectExpired{o})
 }
 
 // connectExpired refuses a request whose deadline passed before it got a connection.
 func (s *Session) connectExpired(o *outgoing) {
 	if s.waiting.has(o.d) {
 		after := s.p.Now().Sub(s.arrived(o.d)).Round(time.Millisecond)
-		s.refuse(o.d, protocol.Timeout(after).Unanswered(o.server, false))
+		s.refuse(o.d, protocol.Timeout(after).WithoutAnswer(o.server, false))
 	}
 }
 
@@ -135,7 +135,9 @@ func (s *Session) connected(m connected) {
 		s.refuse(m.o.d, m.err)
 		return
 	}
-	s.use(m.o.server, m.ref, m.o.d, func(error) { s.logs(m.o, func() { s.submit(m.o, m.ref) }) })
+	s.use(m.o.server, m.ref, m.o.d, func(error) {
+		s.ensureLogLevel(m.o, func() { s.submit(m.o, m.ref) })
+	})
 }
 
 // use stores the address of a connection. It tells the server what the client wants of it, if
@@ -147,16 +149,16 @@ func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(
 	}
 	s.targets[server] = ref
 	var servers []string
-	if wish := s.wish(server); wish.Level != "" || len(wish.URIs) > 0 {
+	if wish := s.subscriptionIntent(server); wish.Level != "" || len(wish.URIs) > 0 {
 		servers = []string{server}
 	}
-	s.tell(d, servers, then)
+	s.sendIntent(d, servers, then)
 }
 
 // submit makes the exchange and sends it to the request manager.
 func (s *Session) submit(o *outgoing, to otp.Ref) {
 	m, limits := o.d.Message, &s.o.Tenant().Limits
-	if m.Method == "tools/call" && m.May("task") && splice.Kind(m.Outline(), "task") != 0 {
+	if m.Method == "tools/call" && m.MayHave("task") && splice.Kind(m.Outline(), "task") != 0 {
 		// The actor that keeps a task asks the server for it by itself. If no task is kept, the host
 		// ignores the member, as a receiver without tasks must (2025-11-25 §basic/utilities/tasks).
 		o.params, _ = splice.Delete(o.params, "task")
@@ -164,14 +166,14 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	c := &call{names: o.names, Exchange: request.Exchange{
 		ID:      s.o.NextID.Add(1),
 		Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Tenant: s.h,
-		Client: s.asker(), Version: s.record.Version, Downstream: m.ID,
+		Client: s.clientInfo(), Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.arrived(o.d), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
-		Sink: s.sink(o), Rewrite: s.wrap(o), Visit: s.visit(o),
+		Sink: s.sink(o), Rewrite: s.wrap(o), Visit: s.askVisit(o),
 		Extended: s.extended(), Transparent: s.transparent(),
 	}}
 	x := c.named()
-	if o.own {
+	if o.internal {
 		if x.Timeout = limits.RequestTimeout; m.Method != "tasks/get" {
 			// tasks/get keeps the client's revision, because it has another form in the legacy era.
 			x.Version = protocol.LatestLegacy
@@ -183,7 +185,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	}
 	token, _ := splice.Get(o.meta(), protocol.MetaProgressToken)
 	// A slice of the request would keep all of it in memory.
-	x.Token, x.Beside = token.Clone(), o.beside
+	x.Token, x.ExtraBytes = token.Clone(), o.originalBytes
 	if err := s.subscribing(o, x.ID); err != nil {
 		s.refuse(o.d, err)
 		return
@@ -193,7 +195,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	o.expiry.Stop() // the timer would keep a large request alive for as long as a call may take
 	s.h.Calls().Add(x)
 	if err := s.p.Pass(s.o.Requests, x.Submit()); err != nil {
-		x.Settle(request.Outcome{How: request.Refused, Err: s.untaken(o)})
+		x.Settle(request.Outcome{Ending: request.Refused, Err: s.overloaded(o)})
 	}
 }
 
@@ -202,20 +204,20 @@ func (s *Session) counted(d *session.Deliver) *quota.Reservation {
 	if waited := s.waiting.take(d); waited != nil {
 		return waited
 	}
-	return d.Keep()
+	return d.TakeReservation()
 }
 
-// untaken explains why the request manager accepts no request: it is overloaded, or its tenant is
-// down.
-func (s *Session) untaken(o *outgoing) error {
+// overloaded explains why the request manager accepts no request: it is overloaded, or its tenant
+// is down.
+func (s *Session) overloaded(o *outgoing) error {
 	if down := s.h.Down(); down != nil {
-		return down.Cut(o.server, false)
+		return down.EndedBeforeAnswer(o.server, false)
 	}
 	return protocol.Overloaded("tenant", time.Second)
 }
 
 // left is the time until the deadline of a request.
-func (s *Session) left(d *session.Deliver) time.Duration {
+func (s *Session) timeLeft(d *session.Deliver) time.Duration {
 	return max(0, s.arrived(d).Add(s.o.Tenant().Limits.CallTimeout).Sub(s.p.Now()))
 }
 
@@ -227,24 +229,24 @@ func (s *Session) arrived(d *session.Deliver) time.Time {
 	return d.Arrived
 }
 
-// heed tells the handle whether this actor still needs to hear of the end of every call.
-func (s *Session) heed() {
+// updateListen tells the handle whether this actor still needs to hear of the end of every call.
+func (s *Session) updateListen() {
 	s.p.Check() // a replaced incarnation must not undo the setting of its successor
-	s.h.Listen(len(s.asked)+len(s.leaving)+len(s.levels) > 0)
+	s.h.Listen(len(s.asked)+len(s.oldConnections)+len(s.levels) > 0)
 }
 
 // done handles the end of a call.
 func (s *Session) done(m request.Done) {
-	defer s.heed()
-	s.outlast(m.Exchange.ID, m.Failed)
-	s.leave()
-	s.logged(m.Exchange.Server)
+	defer s.updateListen()
+	s.settleQuestionsOf(m.Exchange.ID, m.Failed)
+	s.detachOld()
+	s.releaseLogLevel(m.Exchange.Server)
 	its := func(exchange uint64) bool { return exchange == m.Exchange.ID }
 	switch {
 	case m.Exchange.Method != "resources/subscribe":
 	case m.Failed:
 		s.unsubscribed(func(u session.Subscription) bool { return its(u.Asking) })
 	default:
-		s.agreed(its)
+		s.markSubscribed(its)
 	}
 }

@@ -32,15 +32,15 @@ func (s *Session) delegate(q *client.Question) {
 		return
 	}
 	relay, ok := x.Sink.(*held.Relay)
-	full := s.o.Kept.Begins()
+	full := s.o.Account.CheckBegin()
 	switch {
 	case !ok:
 		q.Fail(protocol.MethodNotFound(q.Method))
 		return
 	case full != nil:
-		q.Fail(full.Told())
+		q.Fail(full.ClientError())
 		return
-	case !relay.Hold():
+	case !relay.Holding():
 		q.Fail(protocol.InvalidParams("the call to which this question belongs is over"))
 		return
 	}
@@ -93,10 +93,10 @@ func (s *Session) undelegate(m *client.Withdrawn) {
 
 // ask keeps a question for the actor of its call. It reports whether the question is the first of
 // that call.
-func (w *waiting) ask(q *client.Question) (first bool) {
+func (w *pendingRequests) ask(q *client.Question) (first bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over {
+	if w.abandoned {
 		return false
 	}
 	if w.questions == nil {
@@ -108,7 +108,7 @@ func (w *waiting) ask(q *client.Question) (first bool) {
 }
 
 // asked removes and returns the questions that were kept for a call.
-func (w *waiting) asked(call uint64) []*client.Question {
+func (w *pendingRequests) asked(call uint64) []*client.Question {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	kept := w.questions[call]
@@ -120,7 +120,7 @@ func (w *waiting) asked(call uint64) []*client.Question {
 }
 
 // unask drops a question, and reports whether it was there.
-func (w *waiting) unask(m *client.Withdrawn) bool {
+func (w *pendingRequests) unask(m *client.Withdrawn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	kept := w.questions[m.Call]

@@ -17,79 +17,81 @@ import (
 // notifications. Notifications that neither side declared are passed on too, if both sides are of
 // the same era.
 
-// MaxTelling bounds the notifications of one session that wait for a connection to their server.
-const MaxTelling = 16
+// MaxPendingNotifications bounds the notifications of one session that wait for a connection to
+// their server.
+const MaxPendingNotifications = 16
 
-// telling is a notification of the client that waits for a connection.
-type telling struct {
+// pendingNotification is a notification of the client that waits for a connection.
+type pendingNotification struct {
 	m    jsonrpc.Message
 	kept *quota.Reservation
 }
 
 // told is the connection for a notification of the client.
-type told struct {
-	t   *telling
+type notificationTarget struct {
+	t   *pendingNotification
 	ref otp.Ref
 	err error
 }
 
-// passes reports whether a notification of the client goes to its one server. That is so for every
-// method that MCP does not define. The connection drops the notification if the server is of the
-// other era and no extension was declared for it.
-func (s *Session) passes(m jsonrpc.Message) bool {
-	return s.transparent() && !protocol.Known(m.Method) && m.Params.Kind() != '['
+// forwardsNotification reports whether a notification of the client goes to its one server. That is
+// so for every method that MCP does not define. The connection drops the notification if the server
+// is of the other era and no extension was declared for it.
+func (s *Session) forwardsNotification(m jsonrpc.Message) bool {
+	return s.transparent() && !protocol.IsKnownMethod(m.Method) && m.Params.Kind() != '['
 }
 
 // hears reports whether this client may get a notification, given the revisions and declarations of
 // both sides.
-func (s *Session) hears(n *notification.Notice) bool {
+func (s *Session) mayReceive(n *notification.Notice) bool {
 	switch {
-	case subscription.ListChanged(n.Method) && protocol.Known(n.Method) && s.transparent() &&
+	case subscription.ListChanged(n.Method) && protocol.IsKnownMethod(n.Method) && s.transparent() &&
 		!s.modern():
 		return true // As on a direct connection, a client gets it whatever its server declares.
-	case protocol.Known(n.Method):
+	case protocol.IsKnownMethod(n.Method):
 		return s.gate().Check(protocol.Server, n.Method, n.Params) == nil
 	case !s.transparent(): // the aggregate supports no extension
 		return false
 	}
-	return s.gate().Extended() || n.Era == s.version().Era()
+	return s.gate().SharesExtension() || n.Era == s.version().Era()
 }
 
 // extended reports whether the client may get notifications of an extension during calls of this
 // session.
-func (s *Session) extended() bool { return s.transparent() && s.gate().Extended() }
+func (s *Session) extended() bool { return s.transparent() && s.gate().SharesExtension() }
 
-// pass sends a notification of the client to its one server, which is started if necessary.
-func (s *Session) pass(m jsonrpc.Message) {
+// forwardNotification sends a notification of the client to its one server, which is started if
+// necessary.
+func (s *Session) forwardNotification(m jsonrpc.Message) {
 	server := s.h.Endpoint().Server
-	t := s.waiting.tell(m)
+	t := s.waiting.addNotification(m)
 	if t == nil {
-		s.untold(m, "queue_full")
+		s.countDropped(m, "queue_full")
 		return
 	}
 	if ref, ok := s.targets[server]; ok && ref.Alive() {
-		s.told(told{t, ref, nil})
+		s.sendPending(notificationTarget{t, ref, nil})
 		return
 	}
 	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: server},
-		func(ref otp.Ref, err error) any { return told{t, ref, err} })
+		func(ref otp.Ref, err error) any { return notificationTarget{t, ref, err} })
 }
 
 // told sends a notification, now that there is a connection. If the server cannot be reached the
 // notification is lost, as it would be on a direct connection.
-func (s *Session) told(m told) {
+func (s *Session) sendPending(m notificationTarget) {
 	if m.err != nil {
-		s.waiting.toldOf(m.t)
+		s.waiting.removeNotification(m.t)
 		m.t.kept.Release()
-		s.untold(m.t.m, "unreachable")
+		s.countDropped(m.t.m, "unreachable")
 		return
 	}
 	server := s.h.Endpoint().Server
 	send := func() {
-		s.waiting.toldOf(m.t)
+		s.waiting.removeNotification(m.t)
 		if s.p.Send(
 			m.ref,
-			&client.Tell{
+			&client.ClientNotification{
 				Method: m.t.m.Method,
 				Params: m.t.m.Params,
 				From:   s.version(),
@@ -97,7 +99,7 @@ func (s *Session) told(m told) {
 			},
 		) != nil {
 			m.t.kept.Release()
-			s.untold(m.t.m, "queue_full")
+			s.countDropped(m.t.m, "queue_full")
 		}
 	}
 	if s.targets[server] == m.ref {
@@ -107,8 +109,8 @@ func (s *Session) told(m told) {
 	s.use(server, m.ref, nil, func(error) { send() })
 }
 
-// untold counts a notification of the client that its server does not get.
-func (s *Session) untold(m jsonrpc.Message, why string) {
+// countDropped counts a notification of the client that its server does not get.
+func (s *Session) countDropped(m jsonrpc.Message, why string) {
 	s.o.Emit(
 		telemetry.NotificationDropped{Where: s.where(), Method: m.Method, Reason: why, Count: 1},
 	)
@@ -116,35 +118,37 @@ func (s *Session) untold(m jsonrpc.Message, why string) {
 
 // tell keeps a notification until there is a connection for it. It returns nil when there is no
 // room.
-func (w *waiting) tell(m jsonrpc.Message) *telling {
+func (w *pendingRequests) addNotification(m jsonrpc.Message) *pendingNotification {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	kept := w.kept.TryReserve(quota.Requests, len(m.Params))
-	if w.over || len(w.tells) >= MaxTelling || kept == nil && w.kept != nil {
+	kept := w.quota.TryReserve(quota.Requests, len(m.Params))
+	if w.abandoned || len(w.notifications) >= MaxPendingNotifications ||
+		kept == nil && w.quota != nil {
 		kept.Release()
 		return nil
 	}
-	if w.tells == nil {
-		w.tells = map[*telling]bool{}
+	if w.notifications == nil {
+		w.notifications = map[*pendingNotification]bool{}
 	}
-	t := &telling{m, kept}
-	w.tells[t] = true
+	t := &pendingNotification{m, kept}
+	w.notifications[t] = true
 	return t
 }
 
-// toldOf releases a notification that was passed on or dropped.
-func (w *waiting) toldOf(t *telling) {
+// removeNotification releases a notification that was passed on or dropped.
+func (w *pendingRequests) removeNotification(t *pendingNotification) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if delete(w.tells, t); len(w.tells) == 0 {
-		w.tells = nil
+	if delete(w.notifications, t); len(w.notifications) == 0 {
+		w.notifications = nil
 	}
 }
 
-// dropTells releases the notifications of an actor that is gone. The caller holds the mutex.
-func (w *waiting) dropTells() {
-	for t := range w.tells {
+// dropNotifications releases the notifications of an actor that is gone. The caller holds the
+// mutex.
+func (w *pendingRequests) dropNotifications() {
+	for t := range w.notifications {
 		t.kept.Release()
 	}
-	w.tells = nil
+	w.notifications = nil
 }

@@ -144,7 +144,7 @@ func TestNotificationsOfAnExtensionReachTheServer(t *testing.T) {
 		if got := p.heard("notifications/things/seen"); len(got) != 2 {
 			t.Errorf("the server heard %v", got)
 		}
-		if n := r.kept.Of("acme").Holding().Kinds[0]; n != 0 {
+		if n := r.kept.Account("acme").Holding().Kinds[0]; n != 0 {
 			t.Errorf("%d bytes are counted", n)
 		}
 	})
@@ -262,16 +262,16 @@ func TestNotificationsThatWaitAreBounded(t *testing.T) {
 		u := r.alone("ci", acme)
 		letGo := r.Stalls.Arm("catalog",
 			"*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
-		counted := func() int64 { return r.kept.Of("acme").Holding().Kinds[quota.Requests] }
-		for range server.MaxTelling + 2 {
+		counted := func() int64 { return r.kept.Account("acme").Holding().Kinds[quota.Requests] }
+		for range server.MaxPendingNotifications + 2 {
 			u.tell("notifications/things/seen", `{"n":10}`)
 		}
-		if want := int64(server.MaxTelling * len(`{"n":10}`)); counted() != want {
+		if want := int64(server.MaxPendingNotifications * len(`{"n":10}`)); counted() != want {
 			t.Errorf("%d bytes count, want %d", counted(), want)
 		}
 		letGo()
 		if p := r.hearing("notifications/things/seen"); len(p.heard("notifications/things/seen")) !=
-			server.MaxTelling {
+			server.MaxPendingNotifications {
 			t.Errorf("the server heard %d", len(p.heard("notifications/things/seen")))
 		}
 		if n := r.dropped("queue_full"); n != 2 || counted() != 0 {

@@ -40,7 +40,7 @@ func TestFloodOfNoticesRefusesNothingElse(t *testing.T) {
 			p.Notify("notifications/message", `{"level":"info","data":"x"}`)
 		}
 		// as long as it takes to read them, in virtual time
-		time.Sleep(flood * time.Second / client.NewsRate)
+		time.Sleep(flood * time.Second / client.UnsolicitedRate)
 		r.Rest()
 		counts, err := stage.Ask[notification.StatsRequest, notification.Counts](r.Stage, "notices",
 			notification.StatsRequest{})

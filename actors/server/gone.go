@@ -39,7 +39,7 @@ const resourceUpdated = "notifications/resources/updated"
 // urisAt lists the resources of a server to which a client is subscribed, by the client's names.
 func urisAt(all []session.Subscription, server string) (uris []string) {
 	for _, u := range all {
-		_, named := subscription.Named(u.URI)
+		_, named := subscription.FilterFromName(u.URI)
 		if u.Server == server && u.Asking == 0 && !named && !slices.Contains(uris, u.URI) {
 			uris = append(uris, u.URI)
 		}
@@ -83,7 +83,7 @@ func (s *Session) onlyAbout(l *listen, server string) bool {
 // endListen ends a subscription with its result. The result has the reason, if why is not nil.
 func (s *Session) endListen(l *listen, why *protocol.Error) {
 	delete(s.listens, l.d.Out)
-	s.h.Listens(len(s.listens))
+	s.h.SetListens(len(s.listens))
 	s.waiting.remove(l.d)
 	result := subscription.Ended(l.d.Message.ID, s.o.Self)
 	if why != nil {

@@ -15,13 +15,13 @@ import (
 
 // told describes all messages that servers and clients have received, and the requests in flight:
 // one line for each.
-type told struct {
+type notificationTarget struct {
 	r     *rig
 	users []*user
 	outs  []*stage.Sink
 }
 
-func (s told) String() string {
+func (s notificationTarget) String() string {
 	var b strings.Builder
 	for i, p := range stage.Of[*peer](&s.r.dialled) {
 		fmt.Fprintf(&b, "\nserver %d:", i)
@@ -162,23 +162,23 @@ func TestWhoHungSaysNothingMore(t *testing.T) {
 			run(t, silent, func(r *rig) {
 				u, out, p := asking(r)
 				u.ask("resources/subscribe", `{"uri":"test://x"}`)
-				u.id-- // back to the id of the call
-				s := told{r: r, users: []*user{u}, outs: []*stage.Sink{out}}
+				u.id-- // restoreReleased to the id of the call
+				s := notificationTarget{r: r, users: []*user{u}, outs: []*stage.Sink{out}}
 				letGo := r.Stalls.Arm(h.at, h.kind)
 				s.outs = append(s.outs, h.do(r, u, p, out)...)
 				r.Rest()
 				if r.Stalls.Armed() {
 					t.Fatal("it has not hung")
 				}
-				time.Sleep(otp.DefaultHard + 10*time.Second)
+				time.Sleep(otp.DefaultHardTimeout + 10*time.Second)
 				before := s.String()
-				if r.System.Hung() != 1 {
-					t.Fatalf("%d hung", r.System.Hung())
+				if r.System.Isolated() != 1 {
+					t.Fatalf("%d hung", r.System.Isolated())
 				}
 				letGo()
 				time.Sleep(time.Second)
-				if after := s.String(); r.System.Hung() != 0 || after != before {
-					t.Errorf("%d hung; before it went on: %s\nand after: %s", r.System.Hung(), before, after)
+				if after := s.String(); r.System.Isolated() != 0 || after != before {
+					t.Errorf("%d hung; before it went on: %s\nand after: %s", r.System.Isolated(), before, after)
 				}
 				again := u.ask("ping", "")
 				if again.Word() != "result" {
@@ -198,7 +198,7 @@ func TestWantsOutliveAConnectionThatHung(t *testing.T) {
 		u.ask("logging/setLevel", `{"level":"error"}`)
 		letGo := r.Stalls.Arm("connection", "client.inbound")
 		p.refuse("tools/call")
-		time.Sleep(otp.DefaultHard + 10*time.Second)
+		time.Sleep(otp.DefaultHardTimeout + 10*time.Second)
 		next := r.latest("files")
 		if a, b := len(next.heard("resources/subscribe")), len(next.heard("logging/setLevel")); a != 1 ||
 			b != 1 || out.Word() == "none" {
@@ -230,7 +230,7 @@ func TestQuestionOfASessionThatHungIsRefused(t *testing.T) {
 				r.Rest()
 				letGo := r.Stalls.Arm("session", "*session.Deliver")
 				hang(r, u, p, out)
-				time.Sleep(otp.DefaultHard + 10*time.Second)
+				time.Sleep(otp.DefaultHardTimeout + 10*time.Second)
 				check := func() {
 					t.Helper()
 					if got := p.answers(); len(got) != 1 || got[0].Error == nil || got[0].ID != jsonrpc.IntID(1) {
@@ -266,7 +266,7 @@ func TestWhoHungUnparksNothingOfItsSuccessor(t *testing.T) {
 		r.Rest()
 		letGo := r.Stalls.Arm("session", "*session.Deliver")
 		u.answer(out.Sent()[0].ID, yes)
-		time.Sleep(otp.DefaultHard + 10*time.Second)
+		time.Sleep(otp.DefaultHardTimeout + 10*time.Second)
 		p.Ask(jsonrpc.IntID(2), "elicitation/create", `{"message":"age?"}`)
 		r.Rest()
 		letGo()

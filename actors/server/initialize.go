@@ -20,10 +20,10 @@ import (
 // answer, but its lists are still served.
 const AggregateWait = 2 * time.Second
 
-// AloneWait bounds how long initialize on a transparent endpoint waits for its server, however long
-// the server may take to start. The official SDKs time out after 60 s, and must get the reason of a
-// failure before that.
-const AloneWait = 55 * time.Second
+// TransparentWait bounds how long initialize on a transparent endpoint waits for its server,
+// however long the server may take to start. The official SDKs time out after 60 s, and must get
+// the reason of a failure before that.
+const TransparentWait = 55 * time.Second
 
 // handshake is one initialize in progress.
 type handshake struct {
@@ -92,7 +92,7 @@ func (s *Session) negotiated(m negotiated) {
 // firstWait is how long a first look at the servers waits for those that are starting.
 func (s *Session) firstWait() time.Duration {
 	if config, ok := s.tenant.Server(s.h.Endpoint().Server); ok {
-		return min(cmp.Or(config.StartTimeout, AloneWait), AloneWait)
+		return min(cmp.Or(config.StartTimeout, TransparentWait), TransparentWait)
 	}
 	return AggregateWait
 }
@@ -127,10 +127,10 @@ func (s *Session) introduced(m introduced) {
 		s.refuse(m.h.d, err)
 		return
 	}
-	s.saw(m.view)
+	s.setView(m.view)
 	offered := m.view.Offer(m.h.agreed.Version)
 	s.record = &session.Record{
-		Version: m.h.agreed.Version, Capabilities: m.h.caps, Offered: offered.Recorded(m.h.caps),
+		Version: m.h.agreed.Version, Capabilities: m.h.caps, Offered: offered.ForStorage(m.h.caps),
 		Withheld: m.view.Withheld(), Client: m.h.client,
 	}
 	s.save(s.record)
@@ -171,9 +171,9 @@ func (s *Session) ready() {
 	}
 	if !s.modern() { // a modern client gets no notifications before it subscribes
 		s.listen()
-		s.listenToSilence()
-		if s.h.Returns() {
-			s.survived()
+		s.armIdleRelease()
+		if s.h.TakeRestored() {
+			s.announceRestart()
 		}
 	}
 }

@@ -25,22 +25,22 @@ import (
 // ([task.Task]).
 
 // kept is the result of starting the actor of a task.
-type kept struct {
+type taskStarted struct {
 	o   *outgoing
 	ref otp.Ref
 	err error
 }
 
 // follows reports whether the client can follow tasks of the extension.
-func (s *Session) follows() bool {
+func (s *Session) supportsTasks() bool {
 	return s.record.Version.Has(protocol.TasksExtension) &&
-		s.record.Capabilities.Has(tasks.Extended)
+		s.record.Capabilities.Has(tasks.ExtensionCapability)
 }
 
 // asksForTask reports whether a request asks for a task, and the host offered tasks. Several
 // clients write null for a member that they leave out.
 func (s *Session) asksForTask(m jsonrpc.Message) bool {
-	if !m.May("task") {
+	if !m.MayHave("task") {
 		return false
 	}
 	wish, asks := splice.Get(m.Outline(), "task")
@@ -51,11 +51,11 @@ func (s *Session) asksForTask(m jsonrpc.Message) bool {
 // asTask makes a task of a call if the call needs one. It returns true if it has taken the request.
 func (s *Session) asTask(o *outgoing) (taken bool) {
 	m := o.d.Message
-	if o.own || m.Method != "tools/call" {
+	if o.internal || m.Method != "tools/call" {
 		return false
 	}
 	if s.view == nil { // a view is needed for the tool's task support
-		if s.modern() && !s.follows() {
+		if s.modern() && !s.supportsTasks() {
 			return false
 		}
 		s.fresh(o)
@@ -67,12 +67,14 @@ func (s *Session) asTask(o *outgoing) (taken bool) {
 	}
 	up, facts := s.view.Dialect(o.server)
 	plan, err := tasks.Decide(
-		tasks.Caller{Version: s.record.Version, Asked: s.asksForTask(m), Follows: s.follows()},
+		tasks.Caller{
+			Version: s.record.Version, RequestedTask: s.asksForTask(m), HasExtension: s.supportsTasks(),
+		},
 		up,
 		s.view.Support(o.server, name),
 	)
 	switch {
-	case o.insisted:
+	case o.needsTask:
 		plan = tasks.Await
 	case err != nil:
 		s.refuse(o.d, err)
@@ -80,20 +82,20 @@ func (s *Session) asTask(o *outgoing) (taken bool) {
 	}
 	switch {
 	case plan == tasks.Await:
-		s.keep(o, tasks.None, up, facts.Version, facts.Capabilities)
+		s.startTask(o, tasks.None, up, facts.Version, facts.Capabilities)
 	case plan == tasks.Keep && s.modern():
-		s.keep(o, tasks.Extension, up, facts.Version, facts.Capabilities)
+		s.startTask(o, tasks.Extension, up, facts.Version, facts.Capabilities)
 	case plan == tasks.Keep:
-		s.keep(o, tasks.Core, up, facts.Version, facts.Capabilities)
+		s.startTask(o, tasks.Core, up, facts.Version, facts.Capabilities)
 	default:
-		o.mayInsist = up == tasks.Extension && !s.modern()
+		o.mayNeedTask = up == tasks.Extension && !s.modern()
 		return false
 	}
 	return true
 }
 
-// through sends a request to the one server of a transparent endpoint.
-func (s *Session) through(d *session.Deliver) {
+// forward sends a request to the one server of a transparent endpoint.
+func (s *Session) forward(d *session.Deliver) {
 	o := &outgoing{d: d, server: s.h.Endpoint().Server, params: d.Message.Params}
 	if view := s.view; view != nil && d.Message.Method == "tools/list" &&
 		s.record.Version.Has(protocol.ToolExecution) {
@@ -102,16 +104,16 @@ func (s *Session) through(d *session.Deliver) {
 	s.toServer(o)
 }
 
-// keep starts the actor of a task. The call is sent to the actor once it runs.
-func (s *Session) keep(
+// startTask starts the actor of a task. The call is sent to the actor once it runs.
+func (s *Session) startTask(
 	o *outgoing,
 	down, up tasks.Dialect,
 	server protocol.Version,
 	offered protocol.ServerCapabilities,
 ) {
 	if down != tasks.None {
-		if full := s.o.Kept.BeginsBy(s.o.TaskIndex.Spare); full != nil {
-			s.refuse(o.d, full.Told())
+		if full := s.o.Account.CheckBeginEvicting(s.o.TaskIndex.Spare); full != nil {
+			s.refuse(o.d, full.ClientError())
 			return
 		}
 	}
@@ -130,7 +132,7 @@ func (s *Session) keep(
 		good = tasks.MaxTTL
 	}
 	id, err := s.o.Held.Ring.Seal(s.taskOwner(), seal.State{
-		Kind: seal.Kept, Handle: handle, Round: uint32(down),
+		Kind: seal.HostTask, Handle: handle, Round: uint32(down),
 		Upstream: splice.Quote(o.server), Expiry: s.p.Now().Add(good),
 	})
 	if err != nil {
@@ -149,33 +151,34 @@ func (s *Session) keep(
 	}
 	caller := s.caller()
 	if up == tasks.Extension {
-		caller.Capabilities = caller.Capabilities.With(tasks.Extended, jsontext.Value("{}"))
+		caller.Capabilities = caller.Capabilities.With(tasks.ExtensionCapability, jsontext.Value("{}"))
 		s.withhold(&caller)
 	}
 	args := task.Args{
 		Row: task.Row(handle), Server: o.server, Caller: caller, Owner: s.h,
 		Task: tasks.Options{
-			ID: id, Name: o.server, Down: down, Up: up, Client: s.record.Version, Server: server,
+			ID: id, Name: o.server, ClientDialect: down, ServerDialect: up, Client: s.record.Version,
+			Server: server,
 			Params: params, TTL: ttl,
 			Cancels: up == tasks.Extension || offered.Has("tasks.cancel"), Rewrite: s.rename(o),
 		},
 	}
-	if s.h.Lasting() {
+	if s.h.Persistent() {
 		args.Session = s.h.ID()
 	}
 	s.waiting.add(o.d)
-	call := o.lasting()
+	call := o.onHeap()
 	otp.StartChildArgsAsync(
 		s.p,
 		s.o.Tasks(),
 		args.Row,
 		args,
-		func(ref otp.Ref, err error) any { return kept{call, ref.Child(task.Child), err} },
+		func(ref otp.Ref, err error) any { return taskStarted{call, ref.Child(task.Child), err} },
 	)
 }
 
 // kept sends the call to the actor that makes a task of it.
-func (s *Session) kept(m kept) {
+func (s *Session) taskStarted(m taskStarted) {
 	switch {
 	case !s.waiting.has(m.o.d): // cancelled meanwhile
 		if m.err == nil {
@@ -237,28 +240,28 @@ func (s *Session) taskChanged(m *task.Changed) {
 	}
 }
 
-// insisting is the sink of a legacy client's call to a server that may refuse clients without
+// taskRetrySink is the sink of a legacy client's call to a server that may refuse clients without
 // tasks. A refused call is repeated as a task that the host follows, and the client gets its final
 // result (SEP-2663).
-type insisting struct {
+type taskRetrySink struct {
 	transport.Sink
 	h       *session.Handle
 	o       *outgoing
-	waiting *waiting
+	waiting *pendingRequests
 	told    atomic.Bool
 }
 
 // Carries reports whether the sink forwards to out, the sink of the client's request.
-func (i *insisting) Carries(out transport.Sink) bool { return i.Sink == out }
+func (i *taskRetrySink) Carries(out transport.Sink) bool { return i.Sink == out }
 
 // Finish repeats a call that was refused for want of tasks. It forwards every other outcome.
-func (i *insisting) Finish(m jsonrpc.Message) bool {
-	if m.Error == nil || !tasks.Insists(m.Error.Code, m.Error.Data) ||
+func (i *taskRetrySink) Finish(m jsonrpc.Message) bool {
+	if m.Error == nil || !tasks.RequiresTasks(m.Error.Code, m.Error.Data) ||
 		!i.told.CompareAndSwap(false, true) {
 		return i.Sink.Finish(m)
 	}
 	i.waiting.add(i.o.d)
-	if i.h.Send(&insisted{i.o, m, i.waiting}) != nil {
+	if i.h.Send(&taskRequired{i.o, m, i.waiting}) != nil {
 		i.waiting.remove(i.o.d)
 		return i.Sink.Finish(m)
 	}
@@ -266,30 +269,30 @@ func (i *insisting) Finish(m jsonrpc.Message) bool {
 }
 
 // insisted says that a call was refused because the server wants to make a task of it.
-type insisted struct {
+type taskRequired struct {
 	o  *outgoing
 	m  jsonrpc.Message
-	at *waiting // of the incarnation that made the call, which may have been replaced
+	at *pendingRequests // of the incarnation that made the call, which may have been replaced
 }
 
-// Class returns otp.Owed (reserved): there is one such message for each call.
-func (*insisted) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved): there is one such message for each call.
+func (*taskRequired) Class() otp.Class { return otp.Reserved }
 
 // Fail gives the client the answer of its server.
-func (m *insisted) Fail(error) { m.o.d.Out.Finish(m.m) }
+func (m *taskRequired) Fail(error) { m.o.d.Out.Finish(m.m) }
 
 // insisted repeats the call.
-func (s *Session) insisted(m *insisted) {
+func (s *Session) taskRequired(m *taskRequired) {
 	if s.record == nil || m.at == s.waiting && !s.waiting.has(m.o.d) {
 		return
 	}
-	m.o.insisted, m.o.mayInsist = true, false
+	m.o.needsTask, m.o.mayNeedTask = true, false
 	s.toServer(m.o)
 }
 
 // forTask extends the timeout of a request that waits for the end of a task.
 func forTask(x *request.Exchange, o *outgoing) {
-	if x.Method == "tasks/result" || o.insisted {
+	if x.Method == "tasks/result" || o.needsTask {
 		x.Timeout, x.MaxTimeout = tasks.MaxTTL, tasks.MaxTTL
 	}
 }

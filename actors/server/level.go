@@ -10,8 +10,8 @@ import (
 // logs makes sure that a server logs at least at the level that a modern client's request wants,
 // and then goes on with the request. A legacy server has one level for all calls: the most verbose
 // level of the calls that are in flight. Each call gets the lines that it asked for.
-func (s *Session) logs(o *outgoing, then func()) {
-	if s.heard(o) {
+func (s *Session) ensureLogLevel(o *outgoing, then func()) {
+	if s.logsEnough(o) {
 		then()
 		return
 	}
@@ -19,15 +19,15 @@ func (s *Session) logs(o *outgoing, then func()) {
 		s.levels = map[string]string{}
 	}
 	s.levels[o.server] = o.level()
-	s.heed()
+	s.updateListen()
 	// It checks again afterwards: another call may have ended meanwhile, and its level with it.
-	s.tell(o.d, []string{o.server}, func(error) { s.logs(o, then) })
+	s.sendIntent(o.d, []string{o.server}, func(error) { s.ensureLogLevel(o, then) })
 }
 
 // heard reports whether the server already logs at the level that the request wants. Most requests
 // want no log lines.
-func (s *Session) heard(o *outgoing) bool {
-	if !s.modern() || o.own {
+func (s *Session) logsEnough(o *outgoing) bool {
+	if !s.modern() || o.internal {
 		return true
 	}
 	level := o.level()
@@ -35,9 +35,9 @@ func (s *Session) heard(o *outgoing) bool {
 	return level == "" || ok && protocol.AtLeast(level, set)
 }
 
-// logged forgets the log level of a server when no call in flight wants its log lines. The next
-// call sets the level again.
-func (s *Session) logged(server string) {
+// releaseLogLevel forgets the log level of a server when no call in flight wants its log lines. The
+// next call sets the level again.
+func (s *Session) releaseLogLevel(server string) {
 	if len(s.levels) > 0 && !s.h.Calls().Logged(server) {
 		delete(s.levels, server)
 	}
@@ -52,11 +52,11 @@ func (o *outgoing) level() string {
 // meta is the _meta of the client's original request; empty if there is none. It is parsed only
 // once.
 func (o *outgoing) meta() jsontext.Value {
-	if !o.looked {
-		o.looked = true
-		if m := o.d.Message; m.May("_meta") {
-			o.said, _ = splice.Get(m.Outline(), "_meta")
+	if !o.metaParsed {
+		o.metaParsed = true
+		if m := o.d.Message; m.MayHave("_meta") {
+			o.metaCache, _ = splice.Get(m.Outline(), "_meta")
 		}
 	}
-	return o.said
+	return o.metaCache
 }

@@ -44,27 +44,27 @@ func (s *Session) listAlone(d *session.Deliver, kind merge.Kind) {
 	server := s.h.Endpoint().Server
 	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' ||
 		s.lacks(server, d.Message.Method) != "" {
-		s.through(d)
+		s.forward(d)
 		return
 	}
 	s.waiting.add(d)
-	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), Anew: true},
+	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), Refresh: true},
 		func(v *catalog.View, err error) any { return recalled{d, kind, v, err} })
 }
 
 // recalled forwards the request if the server can be asked, or nothing is known of it. Otherwise it
 // answers from the view.
-func (s *Session) recalled(m recalled) {
+func (s *Session) listViewed(m recalled) {
 	if !s.waiting.has(m.d) { // cancelled meanwhile
 		return
 	}
 	// Many clients ask for every list, whatever is declared. That must not start the server.
-	if m.err == nil && m.view.Unasked(m.kind) {
+	if m.err == nil && m.view.ListUnknown(m.kind) {
 		s.refuse(m.d, protocol.CapabilityNotSupported(m.kind.Capability()))
 		return
 	}
-	if m.err != nil || m.view.Asks(m.kind) {
-		s.through(m.d)
+	if m.err != nil || m.view.MustAsk(m.kind) {
+		s.forward(m.d)
 		return
 	}
 	page, err := m.view.Page(m.kind, s.record.Version)

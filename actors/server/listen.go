@@ -49,8 +49,8 @@ type inquired struct {
 	err    *jsonrpc.Error
 }
 
-// Class returns otp.Owed (reserved): there is one such message for each inquiry.
-func (inquired) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved): there is one such message for each inquiry.
+func (inquired) Class() otp.Class { return otp.Reserved }
 
 // Send refuses every message, because an inquiry needs only its outcome.
 func (q *inquiry) Send(jsonrpc.Message) error { return transport.ErrClosed }
@@ -70,7 +70,7 @@ func (s *Session) inquire(server, method string, params jsontext.Value, about an
 	d := &session.Deliver{
 		Message: jsonrpc.Request(jsonrpc.IntID(0), method, params), Out: &inquiry{h: s.h, about: about},
 	}
-	s.toServer(&outgoing{d: d, server: server, params: params, own: true})
+	s.toServer(&outgoing{d: d, server: server, params: params, internal: true})
 }
 
 // agreement identifies a resource in a listen, for which a server is asked.
@@ -96,8 +96,8 @@ func (s *Session) subscribe(d *session.Deliver) {
 		s.refuse(d, err)
 		return
 	}
-	if len(wanted.Tasks) > 0 && !s.follows() {
-		s.refuse(d, protocol.CapabilityRequired(tasks.Extended))
+	if len(wanted.Tasks) > 0 && !s.supportsTasks() {
+		s.refuse(d, protocol.CapabilityRequired(tasks.ExtensionCapability))
 		return
 	}
 	s.look(d, s.firstWait(), nil, func(d *session.Deliver) {
@@ -111,14 +111,14 @@ func (s *Session) subscribe(d *session.Deliver) {
 			s.listens = map[transport.Sink]*listen{}
 		}
 		s.listens[d.Out] = l
-		s.h.Listens(len(s.listens))
+		s.h.SetListens(len(s.listens))
 		s.listen()
 		l.granted.Tasks = slices.DeleteFunc(l.granted.Tasks, func(id string) bool {
 			return !s.watchTask(l, id)
 		})
 		for _, uri := range l.granted.URIs {
 			params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
-			target, err := s.view.Route("resources/subscribe", params, s.giver())
+			target, err := s.view.Route("resources/subscribe", params, s.uriOwner())
 			if err != nil {
 				continue
 			}
@@ -173,7 +173,7 @@ func (s *Session) acknowledge(l *listen) {
 	}
 	l.granted.URIs = nil
 	for _, u := range l.uris {
-		if f, ok := subscription.Named(u.URI); ok {
+		if f, ok := subscription.FilterFromName(u.URI); ok {
 			l.granted.Extensions = f.Extensions
 		} else {
 			l.granted.URIs = append(l.granted.URIs, u.URI)
@@ -206,7 +206,7 @@ func (s *Session) announce(n *notification.Notice) {
 // announced returns the params of the messages by which a subscription is told of a notification.
 // There are several if the client asked for one resource under several names.
 func (s *Session) announced(l *listen, n *notification.Notice) []jsontext.Value {
-	_, named := subscription.Named(n.URI)
+	_, named := subscription.FilterFromName(n.URI)
 	switch {
 	case n.Method == "notifications/resources/updated" && !named:
 		return s.renamed(l.uris, n)
@@ -230,7 +230,7 @@ func (s *Session) listening() iter.Seq[*listen] {
 // covers.
 func (s *Session) unlisten(l *listen) {
 	delete(s.listens, l.d.Out)
-	s.h.Listens(len(s.listens))
+	s.h.SetListens(len(s.listens))
 	s.waiting.remove(l.d)
 	for _, u := range l.uris {
 		s.release(u)
@@ -239,15 +239,15 @@ func (s *Session) unlisten(l *listen) {
 
 // release unsubscribes from a resource that no subscription covers any more.
 func (s *Session) release(u session.Subscription) {
-	if s.wants(u.Server, u.Own) {
+	if s.covered(u.Server, u.Own) {
 		return
 	}
 	params, _ := splice.Set(nil, splice.Quote(u.Own), "uri") // an empty value becomes an object
 	s.inquire(u.Server, "resources/unsubscribe", params, nil)
 }
 
-// wants reports whether any subscription still covers a resource, or asks for it.
-func (s *Session) wants(server, own string) bool {
+// covered reports whether any subscription still covers a resource, or asks for it.
+func (s *Session) covered(server, own string) bool {
 	for _, l := range s.listens {
 		for _, u := range l.uris {
 			if u.Server == server && u.Own == own {
@@ -284,7 +284,7 @@ func (s *Session) renamed(uris []session.Subscription, n *notification.Notice) [
 		}
 	}
 	if len(names) == 0 && below {
-		names = append(names, s.outward(n.Server, n.URI))
+		names = append(names, s.clientURI(n.Server, n.URI))
 	}
 	all := make([]jsontext.Value, 0, len(names))
 	for _, name := range names {
@@ -300,13 +300,13 @@ func (s *Session) renamed(uris []session.Subscription, n *notification.Notice) [
 	return all
 }
 
-// outward is the URI by which the client can refer to a server's URI.
-func (s *Session) outward(server, uri string) string {
+// clientURI is the URI by which the client can refer to a server's URI.
+func (s *Session) clientURI(server, uri string) string {
 	switch {
 	case s.transparent():
 		return uri
 	case s.view != nil:
-		return s.view.URI(server, uri)
+		return s.view.ClientURI(server, uri)
 	}
 	return merge.Wrap(server, uri)
 }

@@ -354,7 +354,7 @@ func TestListenIsCounted(t *testing.T) {
 		params := `{"notifications":{"toolsListChanged":true},"pad":"` +
 			strings.Repeat("x", 20<<10) + `"}`
 		out := c.ask("subscriptions/listen", params)
-		kept := func() int64 { r.Rest(); return r.kept.Of("acme").Holding().Kinds[quota.Requests] }
+		kept := func() int64 { r.Rest(); return r.kept.Account("acme").Holding().Kinds[quota.Requests] }
 		if got := kept(); granted(out) == "none" || got < int64(len(params)) {
 			t.Errorf("granted %s, and %d bytes count of %d", granted(out), got, len(params))
 		}

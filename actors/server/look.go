@@ -29,7 +29,7 @@ func (s *Session) look(d *session.Deliver, wait time.Duration, lists []merge.Kin
 	then func(*session.Deliver)) {
 	s.waiting.add(d)
 	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{
-		Caller: s.caller(), Wait: min(wait, s.left(d)), For: s.named(d.Message), Lists: lists,
+		Caller: s.caller(), Wait: min(wait, s.timeLeft(d)), For: s.named(d.Message), Lists: lists,
 	}, func(v *catalog.View, err error) any { return looked{d, v, err, then} })
 }
 
@@ -38,7 +38,7 @@ func (s *Session) look(d *session.Deliver, wait time.Duration, lists []merge.Kin
 func (s *Session) named(m jsonrpc.Message) string {
 	switch {
 	case !s.transparent():
-		return merge.Named(m.Method, m.Params)
+		return merge.NamedServer(m.Method, m.Params)
 	case routes[m.Method].route != here:
 		return s.h.Endpoint().Server
 	}
@@ -53,10 +53,10 @@ func (s *Session) looked(m looked) {
 		s.refuse(m.d, m.err)
 		return
 	}
-	s.saw(m.view)
+	s.setView(m.view)
 	if s.modern() {
 		s.store(func(r *session.Record) {
-			offered := s.view.Offer(r.Version).Recorded(r.Capabilities)
+			offered := s.view.Offer(r.Version).ForStorage(r.Capabilities)
 			r.Offered = r.Offered.Union(offered) // a list that existed before is empty at worst
 			r.Withheld = s.view.Withheld()
 		})

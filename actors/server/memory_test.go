@@ -35,7 +35,7 @@ func TestLittleMemoryRefusesWhatBegins(t *testing.T) {
 			run(t, tasked("optional"), func(r *rig) {
 				u := r.ready(`{}`)
 				id := member(t, u.ask("tools/call", asTask), "task", "taskId")
-				r.kept.Of("acme").Add(quota.Tasks, c.kept)
+				r.kept.Account("acme").Add(quota.Tasks, c.kept)
 				for level := quota.Elevated; level <= quota.Exhausted; level++ {
 					r.memory.Set(level)
 					out := u.ask("tools/call", asTask)

@@ -15,7 +15,7 @@ import (
 // client's first. So if the known offer does not allow the method, the session takes a fresh view
 // before it refuses.
 func (s *Session) standalone(d *session.Deliver) {
-	err := s.passed.check(s.record, d.Message, s.declared)
+	err := s.gateCache.check(s.record, d.Message, s.declared)
 	switch {
 	case err == nil:
 		s.dispatch(d)
@@ -38,14 +38,14 @@ func (s *Session) standalone(d *session.Deliver) {
 // server.
 func (s *Session) declared() protocol.Gate {
 	g := s.gate()
-	g.Asks = false
+	g.PassUndeclared = false
 	return g
 }
 
 // mayExtend reports whether a method may belong to an extension of the one server that this session
 // has not seen yet.
 func (s *Session) mayExtend(method string) bool {
-	return s.transparent() && !protocol.Known(method) && s.record.Capabilities.Extends()
+	return s.transparent() && !protocol.IsKnownMethod(method) && s.record.Capabilities.HasExtensions()
 }
 
 // discover answers server/discover (2026-07-28 §server/discover): the revisions that this endpoint
@@ -67,8 +67,8 @@ func (s *Session) discover(d *session.Deliver) {
 // fresh takes a fresh view and then sends the request. It is called if the session has no view, or
 // if the schema in it contradicts the header fields: the client may know a newer schema.
 func (s *Session) fresh(o *outgoing) {
-	anew := o.lasting()
-	anew.fresh = true
+	anew := o.onHeap()
+	anew.freshView = true
 	s.look(o.d, s.firstWait(), nil, func(*session.Deliver) { s.toServer(anew) })
 }
 

@@ -25,8 +25,8 @@ func TestEqualIdsOfManyClients(t *testing.T) {
 		}
 		p := r.peer("files")
 		asked := p.heard("tools/call")
-		if len(asked) != 20 || r.index.Len() != 0 || r.index.Holds("acme") != 1 {
-			t.Fatalf("%d calls, %d sessions, %d in all", len(asked), r.index.Len(), r.index.Holds("acme"))
+		if len(asked) != 20 || r.index.Len() != 0 || r.index.Count("acme") != 1 {
+			t.Fatalf("%d calls, %d sessions, %d in all", len(asked), r.index.Len(), r.index.Count("acme"))
 		}
 		r.caller(`{}`).leave(outs[3])
 		for range 2 { // an ambiguous id cancels nothing

@@ -10,22 +10,22 @@ import (
 // names rewrites the answers of a server for a client of the aggregate endpoint. It lives as long
 // as the call, so it keeps neither the request nor the view.
 type names struct {
-	addresses  *merge.Addresses  // nil leaves errors unchanged
+	addresses  *merge.Router     // nil leaves errors unchanged
 	references *merge.References // nil leaves results unchanged
 	asked, own string            // URI that is read, as the client and as the server names it
 }
 
-func (n *names) reading(server, method string) merge.Reading {
-	return merge.Reading{Server: server, Method: method, Asked: n.asked, Own: n.own}
+func (n *names) reading(server, method string) merge.AnswerContext {
+	return merge.AnswerContext{Server: server, Method: method, ClientURI: n.asked, ServerURI: n.own}
 }
 
 // result rewrites a result for a principal. Most results need no rewriting.
 func (n *names) result(server, method, principal string, result jsontext.Value) jsontext.Value {
-	if !merge.Linked(result) {
+	if !merge.MayHaveURIs(result) {
 		return result
 	}
 	reading := n.reading(server, method)
-	reading.Given = func(uri string) { n.references.Give(principal, server, uri) }
+	reading.OnURI = func(uri string) { n.references.Add(principal, server, uri) }
 	return n.addresses.Result(reading, result)
 }
 

@@ -238,7 +238,8 @@ func TestReferencesAreCounted(t *testing.T) {
 		if out := u.call(); out.Word() != "result" {
 			t.Fatal(out.All())
 		}
-		if n := r.kept.Of("acme").Holding().Kinds[quota.References]; n < int64(len("test://hidden")) {
+		if n := r.kept.Account("acme").Holding().Kinds[quota.References]; n <
+			int64(len("test://hidden")) {
 			t.Errorf("%d bytes count", n)
 		}
 	})

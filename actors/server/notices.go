@@ -23,7 +23,7 @@ func (s *Session) notice(n *notification.Notice) {
 		s.quarantined(n)
 		return
 	}
-	if s.record == nil || !s.sees(n) || !s.hears(n) {
+	if s.record == nil || !s.sees(n) || !s.mayReceive(n) {
 		return
 	}
 	if s.modern() {
@@ -31,7 +31,7 @@ func (s *Session) notice(n *notification.Notice) {
 		return
 	}
 	// only modern sessions subscribe to notifications of extensions
-	if _, ok := subscription.Named(n.URI); ok {
+	if _, ok := subscription.FilterFromName(n.URI); ok {
 		return
 	}
 	switch n.Method {
@@ -129,7 +129,7 @@ func (s *Session) unsubscribed(which func(session.Subscription) bool) {
 }
 
 // agreed marks the subscriptions of matching exchanges as accepted by the server.
-func (s *Session) agreed(such func(exchange uint64) bool) {
+func (s *Session) markSubscribed(such func(exchange uint64) bool) {
 	s.store(func(r *session.Record) {
 		r.URIs = slices.Clone(r.URIs)
 		for i, u := range r.URIs {

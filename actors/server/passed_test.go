@@ -21,7 +21,7 @@ func TestTheGateDecidesOnceForARecord(t *testing.T) {
 		return &session.Record{Version: protocol.V20251125, Offered: offered}
 	}
 	tools, none := offers(`{"tools":{}}`), offers(`{}`)
-	var p passed
+	var p gateCache
 	for i, c := range []struct {
 		record         *session.Record
 		method, params string
@@ -55,10 +55,10 @@ func TestTheGateDecidesOnceForARecord(t *testing.T) {
 func TestWhoPassedCostsNothing(t *testing.T) {
 	s := &Session{record: &session.Record{Version: protocol.V20251125}}
 	m := jsonrpc.Request(jsonrpc.IntID(1), "tools/call", jsontext.Value(`{}`))
-	s.passed = passed{m.Method, s.record}
+	s.gateCache = gateCache{m.Method, s.record}
 	gate := func() protocol.Gate { panic("asked") }
 	if n := testing.AllocsPerRun(100, func() {
-		if err := s.passed.check(s.record, m, gate); err != nil {
+		if err := s.gateCache.check(s.record, m, gate); err != nil {
 			t.Error(err)
 		}
 	}); n > 0 {

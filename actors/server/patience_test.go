@@ -45,7 +45,7 @@ func TestOwnEndpointSaysWhyItsServerIsNotThere(t *testing.T) {
 	run(t, func(r *rig) { mute(r, "files") }, func(r *rig) {
 		u := r.open("ci", "files")
 		out := u.ask("initialize", greeting("2025-11-25", `{}`))
-		time.Sleep(server.AloneWait)
+		time.Sleep(server.TransparentWait)
 		r.Rest()
 		if len(out.All()) == 0 {
 			t.Fatal("no answer")

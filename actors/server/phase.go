@@ -25,9 +25,9 @@ type (
 // Init takes over the session from its previous actor.
 func (s *Session) Init(p *otp.Process) error {
 	s.p, s.tenant = p, s.o.Tenant()
-	s.waiting = &waiting{waits: s.h.Waits, kept: s.o.Kept}
-	p.SetHeir(s.waiting)
-	s.h.Listens(0) // the subscriptions of the previous actor are gone
+	s.waiting = &pendingRequests{addInFlight: s.h.AddWaiting, quota: s.o.Account}
+	p.SetCarriedState(s.waiting)
+	s.h.SetListens(0) // the subscriptions of the previous actor are gone
 	s.life = lifecycle.NewServer(
 		p.Now(),
 		lifecycle.Options{Timeout: s.tenant.Limits.SessionInit, Unordered: s.h.Streamed()},
@@ -50,7 +50,7 @@ func (s *Session) Init(p *otp.Process) error {
 // forgotten them, so each is told all of the client's subscriptions.
 func (s *Session) resume() {
 	// the previous actor was told of their end
-	s.agreed(func(exchange uint64) bool { return !s.h.Calls().Has(exchange) })
+	s.markSubscribed(func(exchange uint64) bool { return !s.h.Calls().Has(exchange) })
 	wanted := map[string]bool{}
 	for _, u := range s.record.URIs {
 		if !wanted[u.Server] {
@@ -126,7 +126,7 @@ func (s *Session) stop() {
 			continue
 		}
 		delete(s.listens, d.Out)
-		s.h.Listens(len(s.listens))
+		s.h.SetListens(len(s.listens))
 		s.refuse(d, protocol.Stopping(s.h.Endpoint().Server, false))
 	}
 }

@@ -17,12 +17,13 @@ import (
 	"mcpd/transport"
 )
 
-// MaxAsked bounds the open questions of servers to one client. A person may have to answer them.
-const MaxAsked = 64
+// MaxOpenQuestions bounds the open questions of servers to one client. A person may have to answer
+// them.
+const MaxOpenQuestions = 64
 
-// parkGrace is how much longer the call's deadline is extended than its question is open. So an
-// unanswered question ends first, and its server is told and can still answer the call.
-const parkGrace = time.Second
+// extensionGrace is how much longer the call's deadline is extended than its question is open. So
+// an unanswered question ends first, and its server is told and can still answer the call.
+const extensionGrace = time.Second
 
 // asked is a question of a server that the client has not answered.
 type asked struct {
@@ -39,7 +40,7 @@ type askExpired struct{ id jsonrpc.ID }
 // stream of the call to which it belongs.
 func (s *Session) question(q *client.Question) {
 	if !s.transparent() {
-		if !protocol.Known(q.Method) {
+		if !protocol.IsKnownMethod(q.Method) {
 			q.Fail(protocol.MethodNotFound(q.Method))
 			return
 		}
@@ -49,7 +50,7 @@ func (s *Session) question(q *client.Question) {
 		s.delegate(q)
 		return
 	}
-	if s.record == nil || len(s.asked) >= MaxAsked {
+	if s.record == nil || len(s.asked) >= MaxOpenQuestions {
 		q.Fail(protocol.Overloaded("client", 0))
 		return
 	}
@@ -63,7 +64,7 @@ func (s *Session) question(q *client.Question) {
 	a := &asked{
 		from:     q.From,
 		question: q.ID,
-		timer:    s.p.After(s.o.Tenant().Limits.ParkTime, askExpired{id}),
+		timer:    s.p.After(s.o.Tenant().Limits.InputTimeout, askExpired{id}),
 	}
 	params := q.Params
 	if a.token, _ = splice.Get(params, "_meta", "progressToken"); len(a.token) > 0 {
@@ -82,7 +83,7 @@ func (s *Session) question(q *client.Question) {
 	case q.Exchange != nil:
 		if s.p.Send(
 			s.o.Requests,
-			&request.Park{ID: a.call, For: s.o.Tenant().Limits.ParkTime + parkGrace},
+			&request.Park{ID: a.call, For: s.o.Tenant().Limits.InputTimeout + extensionGrace},
 		) != nil {
 			a.call = 0
 			s.settle(id, a)
@@ -108,17 +109,17 @@ func (s *Session) question(q *client.Question) {
 	s.asked[id] = a
 	// the end may have come before the actor listened for it
 	if x := q.Exchange; x != nil && x.Settled() {
-		s.outlast(x.ID, x.Failed())
+		s.settleQuestionsOf(x.ID, x.Failed())
 	}
 }
 
 // addresses are the names and URIs of the servers as last seen. Without a view, each URI contains
 // the name of its server.
-func (s *Session) addresses() *merge.Addresses {
+func (s *Session) addresses() *merge.Router {
 	if s.view != nil {
-		return s.view.Addresses
+		return s.view.Router
 	}
-	return &merge.Addresses{}
+	return &merge.Router{}
 }
 
 // answered passes the client's answer to the server that asked. Answers to closed or unknown
@@ -130,7 +131,7 @@ func (s *Session) answered(m jsonrpc.Message) {
 	}
 	s.settle(m.ID, a)
 	answer := &client.Answer{Question: a.question, Result: m.Result, Err: m.Error, To: a.from}
-	answer.Give(s.p, a.from, s.o.Kept)
+	answer.Give(s.p, a.from, s.o.Account)
 }
 
 // settle forgets a question. If the question was already refused, because this incarnation hung,
@@ -139,12 +140,12 @@ func (s *Session) settle(id jsonrpc.ID, a *asked) {
 	delete(s.asked, id)
 	a.timer.Stop()
 	if s.h.Questions().Close(id) && a.call != 0 {
-		s.unpark(a.call)
+		s.endExtension(a.call)
 	}
 }
 
-// unpark ends the extension of a call's deadline.
-func (s *Session) unpark(call uint64) {
+// endExtension ends the extension of a call's deadline.
+func (s *Session) endExtension(call uint64) {
 	// late: it undoes one Park, and only the code that closed the question sends it.
 	_ = s.o.Requests.Send(request.NewUnpark(s.o.Requests, call))
 }
@@ -154,7 +155,7 @@ func (s *Session) refusal(id jsonrpc.ID, a asked) func() {
 	return func() {
 		s.withdraw(id)
 		if a.call != 0 {
-			s.unpark(a.call)
+			s.endExtension(a.call)
 		}
 		// late: the question ends with its actor, and takes one answer.
 		_ = a.from.Send(
@@ -175,7 +176,8 @@ func (s *Session) askExpired(id jsonrpc.ID) {
 	s.settle(id, a)
 	_ = s.p.Send(a.from, &client.Answer{
 		Question: a.question,
-		Err:      protocol.Translate(protocol.Timeout(s.o.Tenant().Limits.ParkTime), s.record.Version),
+		Err: protocol.Translate(protocol.Timeout(s.o.Tenant().Limits.InputTimeout),
+			s.record.Version),
 	})
 }
 
@@ -185,7 +187,7 @@ func (s *Session) withdrawn(m *client.Withdrawn) {
 		s.undelegate(m)
 		return
 	}
-	for id, a := range order.By(s.asked, jsonrpc.ID.Compare) {
+	for id, a := range order.SortedBy(s.asked, jsonrpc.ID.Compare) {
 		if a.from != m.From || a.question != m.Question {
 			continue
 		}
@@ -195,11 +197,11 @@ func (s *Session) withdrawn(m *client.Withdrawn) {
 	}
 }
 
-// outlast handles the questions of a call that has ended. If the server answered the call without
-// waiting, the client can still answer the question. After any other end of the call no answer is
-// needed, and the server is told so.
-func (s *Session) outlast(call uint64, failed bool) {
-	for id, a := range order.By(s.asked, jsonrpc.ID.Compare) {
+// settleQuestionsOf handles the questions of a call that has ended. If the server answered the call
+// without waiting, the client can still answer the question. After any other end of the call no
+// answer is needed, and the server is told so.
+func (s *Session) settleQuestionsOf(call uint64, failed bool) {
+	for id, a := range order.SortedBy(s.asked, jsonrpc.ID.Compare) {
 		if a.call != call {
 			continue
 		}
@@ -237,13 +239,13 @@ func (s *Session) answerProgress(m jsonrpc.Message) {
 		return
 	}
 	if params, err := splice.Set(m.Params, a.token, "progressToken"); err == nil {
-		_ = s.p.Send(a.from, &client.Tell{Method: m.Method, Params: params})
+		_ = s.p.Send(a.from, &client.ClientNotification{Method: m.Method, Params: params})
 	}
 }
 
 // completed tells the client that an elicitation is complete. The notification does not exist in
 // the modern era.
-func (s *Session) completed(m *client.Completed) {
+func (s *Session) completed(m *client.ElicitationCompleted) {
 	const method = "notifications/elicitation/complete"
 	if s.record == nil || s.gate().Check(protocol.Server, method, m.Params) != nil {
 		return

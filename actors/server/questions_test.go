@@ -168,11 +168,11 @@ func TestProgressOnAQuestionFindsItsServer(t *testing.T) {
 func TestQuestionsAreBounded(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		_, out, p := asking(r)
-		for n := range server.MaxAsked + 5 {
+		for n := range server.MaxOpenQuestions + 5 {
 			p.Ask(jsonrpc.StringID(fmt.Sprint(n)), "elicitation/create", `{}`)
 		}
 		p.Ask(jsonrpc.StringID("s"), "sampling/createMessage", `{}`)
-		if got := len(out.Sent()); got > server.MaxAsked {
+		if got := len(out.Sent()); got > server.MaxOpenQuestions {
 			t.Errorf("asked %d", got)
 		}
 		refused := 0

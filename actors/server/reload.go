@@ -17,28 +17,28 @@ import (
 func (s *Session) reconfigured() {
 	before := s.tenant
 	s.tenant = s.o.Tenant()
-	for server, ref := range order.Of(s.targets) {
+	for server, ref := range order.Sorted(s.targets) {
 		config, still := s.tenant.Server(server)
-		if was, _ := before.Server(server); still && !was.Reconnects(config) {
+		if was, _ := before.Server(server); still && !was.NeedsReconnect(config) {
 			continue
 		}
 		delete(s.targets, server)
-		s.leaving = append(s.leaving, ref)
+		s.oldConnections = append(s.oldConnections, ref)
 		delete(s.levels, server) // the new connection does not know the level
 		if still {
-			s.wishAgain(server)
+			s.resendIntent(server)
 		}
 	}
-	s.heed()
-	s.leave()
+	s.updateListen()
+	s.detachOld()
 	s.serversRemoved(before)
 	if s.record == nil || !s.record.Ready {
 		return
 	}
 	if !s.modern() || len(s.listens) > 0 {
 		s.listen()
-		s.stayAway()
-		s.listenToSilence()
+		s.releaseInDispatcher()
+		s.armIdleRelease()
 	}
 	if !s.transparent() && !sameServers(before, s.tenant) {
 		for _, list := range []string{"tools", "prompts", "resources"} {
@@ -49,7 +49,7 @@ func (s *Session) reconfigured() {
 
 // forgotten tells a connection again of this session and its subscriptions, because the connection
 // has lost them.
-func (s *Session) forgotten(m client.Forgotten) {
+func (s *Session) forgotten(m client.UsersForgotten) {
 	if s.targets[m.Server] != m.From {
 		return
 	}
@@ -58,9 +58,10 @@ func (s *Session) forgotten(m client.Forgotten) {
 	s.listenAgain(m.Server)
 }
 
-// wishAgain tells a server's new connection what the client wants besides its calls, if anything.
-func (s *Session) wishAgain(server string) {
-	if wish := s.wish(server); wish.Level != "" || len(wish.URIs) > 0 {
+// resendIntent tells a server's new connection what the client wants besides its calls, if
+// anything.
+func (s *Session) resendIntent(server string) {
+	if wish := s.subscriptionIntent(server); wish.Level != "" || len(wish.URIs) > 0 {
 		s.reconnect(server)
 	}
 	s.listenAgain(server)
@@ -88,15 +89,15 @@ func sameServers(a, b *tenant.Tenant) bool {
 
 // leave detaches this session from its old connections, each once it carries no call of the
 // session.
-func (s *Session) leave() {
-	still := s.leaving[:0]
-	for _, ref := range s.leaving {
+func (s *Session) detachOld() {
+	still := s.oldConnections[:0]
+	for _, ref := range s.oldConnections {
 		if s.h.Calls().Through(ref) {
 			still = append(still, ref)
 			continue
 		}
 		_ = s.p.Send(ref, client.Detach{Ref: s.p.Self()})
 	}
-	clear(s.leaving[len(still):])
-	s.leaving = still
+	clear(s.oldConnections[len(still):])
+	s.oldConnections = still
 }

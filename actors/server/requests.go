@@ -54,8 +54,9 @@ var routes = map[string]struct {
 	"subscriptions/listen":     {here, 0},
 }
 
-// goesOn reports whether a request starts no new work, but continues or ends work in progress.
-func goesOn(m jsonrpc.Message) bool {
+// continuesWork reports whether a request starts no new work, but continues or ends work in
+// progress.
+func continuesWork(m jsonrpc.Message) bool {
 	return routes[m.Method].route == byTask || m.Method == "resources/unsubscribe" || mrtr.Continues(m)
 }
 
@@ -89,24 +90,24 @@ func (s *Session) request(d *session.Deliver) {
 		s.answer(d, nil)
 		return
 	}
-	if err := s.passed.check(s.record, m, s.gate); err != nil {
+	if err := s.gateCache.check(s.record, m, s.gate); err != nil {
 		s.refuse(d, err)
 		return
 	}
 	s.dispatch(d)
 }
 
-// passed caches the last method that the gate allowed, and the record for which it did. Besides
+// gateCache caches the last method that the gate allowed, and the record for which it did. Besides
 // these two the gate checks only whether params are an object. A record never changes: a new
 // declaration of the client or its servers is in a new record.
-type passed struct {
+type gateCache struct {
 	method string
 	by     *session.Record
 }
 
 // check asks the gate whether a request may pass. One decision serves many calls.
-func (p *passed) check(r *session.Record, m jsonrpc.Message, gate func() protocol.Gate) error {
-	if now := (passed{m.Method, r}); *p != now || m.Params.Kind() == '[' {
+func (p *gateCache) check(r *session.Record, m jsonrpc.Message, gate func() protocol.Gate) error {
+	if now := (gateCache{m.Method, r}); *p != now || m.Params.Kind() == '[' {
 		if err := gate().Check(protocol.Client, m.Method, m.Params); err != nil {
 			return err
 		}
@@ -128,8 +129,9 @@ func (s *Session) dispatch(d *session.Deliver) {
 		err = merge.CheckSubscribedURI(m.Method, m.Params)
 	}
 	var full *quota.Refusal
-	if !goesOn(m) {
-		full = s.o.Kept.Admits(len(m.Params), d.Counts() || s.waiting.has(d), s.o.TaskIndex.Spare)
+	if !continuesWork(m) {
+		full = s.o.Account.CheckAdmit(len(m.Params), d.HasReservation() || s.waiting.has(d),
+			s.o.TaskIndex.Spare)
 	}
 	switch {
 	case !ok && !s.transparent():
@@ -137,11 +139,11 @@ func (s *Session) dispatch(d *session.Deliver) {
 	case err != nil:
 		s.refuse(d, err)
 	case full != nil:
-		s.refuse(d, full.Told())
+		s.refuse(d, full.ClientError())
 	case s.h.Calls().Len()+s.waiting.len()-len(s.listens) >= bound:
 		s.refuse(d, protocol.Overloaded("session", time.Second))
 	case !ok: // allowed by the gate, so it belongs to an extension
-		s.through(d)
+		s.forward(d)
 	case (r.route == here || r.route == level) && s.lacks("", m.Method) != "":
 		s.refuse(d, protocol.CapabilityRequired(s.lacks("", m.Method)))
 	case m.Method == "server/discover":
@@ -153,13 +155,13 @@ func (s *Session) dispatch(d *session.Deliver) {
 	case r.route == byTask:
 		s.task(d)
 	case r.route == level && s.transparent() && !s.record.Offered.Has("logging"):
-		s.through(d) // The server has declared no logging, so only its answer matters.
+		s.forward(d) // The server has declared no logging, so only its answer matters.
 	case r.route == level:
 		s.setLevel(d)
 	case s.transparent() && r.route == byList:
 		s.listAlone(d, r.kind)
 	case s.transparent():
-		s.through(d)
+		s.forward(d)
 	case r.route == byList:
 		s.list(d, r.kind)
 	default:
@@ -180,7 +182,7 @@ func (s *Session) lacks(server, method string) string {
 func (s *Session) gate() protocol.Gate {
 	return protocol.Gate{
 		Version: s.record.Version, Client: s.record.Capabilities, Server: s.record.Offered,
-		Asks: s.transparent(), Withheld: s.record.Withheld,
+		PassUndeclared: s.transparent(), Withheld: s.record.Withheld,
 	}
 }
 
@@ -201,13 +203,13 @@ func (s *Session) notified(m jsonrpc.Message) {
 		s.answerProgress(m)
 	case "notifications/roots/list_changed":
 		if s.gate().Check(protocol.Client, m.Method, m.Params) == nil {
-			for _, target := range order.Of(s.targets) {
-				_ = s.p.Send(target, &client.Tell{Method: m.Method, Params: m.Params})
+			for _, target := range order.Sorted(s.targets) {
+				_ = s.p.Send(target, &client.ClientNotification{Method: m.Method, Params: m.Params})
 			}
 		}
 	default:
-		if s.passes(m) {
-			s.pass(m)
+		if s.forwardsNotification(m) {
+			s.forwardNotification(m)
 		}
 	}
 }

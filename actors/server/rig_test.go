@@ -113,7 +113,7 @@ func run(t *testing.T, change func(r *rig), test func(r *rig)) {
 				MaxSessions: 100, MaxPending: 100, MaxSessionPending: 5, SessionIdle: time.Hour,
 				SessionInit: 30 * time.Second,
 				CallTimeout: time.Minute, CallTimeoutMax: 15 * time.Minute, RequestTimeout: 5 * time.Second,
-				ListTimeout: 50 * time.Second, ListWait: 10 * time.Second, ParkTime: 5 * time.Minute,
+				ListTimeout: 50 * time.Second, ListWait: 10 * time.Second, InputTimeout: 5 * time.Minute,
 			},
 			Servers: []tenant.Server{
 				{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant,
@@ -140,7 +140,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		s.T.Fatal(err)
 	}
 	r.held = &held.Options{Ring: ring, Instance: "here", Park: func() time.Duration {
-		return r.tenant.Limits.ParkTime
+		return r.tenant.Limits.InputTimeout
 	}}
 	r.Stage, r.peers = s, map[string]chan *peer{
 		"files": make(chan *peer, 100), "search": make(chan *peer, 100),
@@ -184,8 +184,8 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		}),
 		worker("requests", func() otp.Behaviour {
 			return request.New(request.Options{
-				Kept:   r.kept.Of("acme"),
-				Tenant: "acme", Pending: func() int { return r.tenant.Limits.MaxPending }, Emit: s.Events.Emit,
+				Account: r.kept.Account("acme"),
+				Tenant:  "acme", Pending: func() int { return r.tenant.Limits.MaxPending }, Emit: s.Events.Emit,
 				Meter: request.NewMeters(func(server, method string) *telemetry.Requests {
 					return metrics.Requests("acme", server, method)
 				}, time.Now),
@@ -193,17 +193,17 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 		}),
 		worker("notices", func() otp.Behaviour {
 			return &dispatcher{notification.New(notification.Options{Tenant: "acme", Emit: s.Events.Emit,
-				Forgot: func() {
+				Lost: func() {
 					r.index.Each(func(h *session.Handle) bool { _ = h.Send(session.Reconfigured{}); return true })
 				}}), &r.registered}
 		}),
 		worker("catalog", func() otp.Behaviour {
 			var kept *quota.Account
 			if r.countsCatalog {
-				kept = r.kept.Of("acme")
+				kept = r.kept.Account("acme")
 			}
 			return catalog.New(catalog.Options{
-				Kept: kept,
+				Account: kept,
 				Tenant: func() *tenant.Tenant {
 					t := r.tenant
 					return &t
@@ -272,8 +272,8 @@ func (r *rig) session() func(args any) otp.Behaviour {
 				Task: func(row string) (otp.Ref, bool) {
 					return r.System.Whereis("top/task_sup/" + row + "/" + task.Child)
 				},
-				TaskIndex: &r.tasks, Kept: r.kept.Of("acme"),
-				Failed: func(int64) {}, Emit: r.Events.Emit,
+				TaskIndex: &r.tasks, Account: r.kept.Account("acme"),
+				CountError: func(int64) {}, Emit: r.Events.Emit,
 			}
 		}
 		return server.New(o, args.(session.Args))
@@ -282,7 +282,7 @@ func (r *rig) session() func(args any) otp.Behaviour {
 
 func (r *rig) connection(
 	s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation,
-	left *client.Left, cat otp.Ref,
+	left *client.AbandonedState, cat otp.Ref,
 ) otp.Child {
 	if self.Name == "" {
 		self = protocol.Implementation{Name: "mcpd", Version: "1"}
@@ -298,7 +298,7 @@ func (r *rig) connection(
 		Pending:     func() int { return 100 },
 		Forgot: func(from otp.Ref) {
 			r.index.Each(func(h *session.Handle) bool {
-				_ = h.Send(client.Forgotten{Server: s.Name, From: from})
+				_ = h.Send(client.UsersForgotten{Server: s.Name, From: from})
 				return true
 			})
 		},

@@ -12,21 +12,22 @@ import (
 	"mcpd/transport"
 )
 
-// questionable are the capabilities for which a server may ask the client something during a call.
-var questionable = []string{"elicitation", "sampling", "roots"}
+// askableCapabilities are the capabilities for which a server may ask the client something during a
+// call.
+var askableCapabilities = []string{"elicitation", "sampling", "roots"}
 
 // sink is where the outcome of a call goes: to the client's sink. It is an insisting if the server
 // may refuse the call for want of tasks, and a relay if the server might ask a question that the
 // client can only answer by another request.
 func (s *Session) sink(o *outgoing) transport.Sink {
-	if o.mayInsist {
-		o.beside = len(o.d.Message.Params)
-		return &insisting{Sink: o.d.Out, h: s.h, o: o.lasting(), waiting: s.waiting}
+	if o.mayNeedTask {
+		o.originalBytes = len(o.d.Message.Params)
+		return &taskRetrySink{Sink: o.d.Out, h: s.h, o: o.onHeap(), waiting: s.waiting}
 	}
-	if o.own || !s.modern() || !mrtr.MayAsk(o.d.Message.Method) {
+	if o.internal || !s.modern() || !mrtr.MayAsk(o.d.Message.Method) {
 		return o.d.Out
 	}
-	for _, capability := range questionable {
+	for _, capability := range askableCapabilities {
 		if s.record.Capabilities.Has(capability) {
 			return held.NewRelay(o.d.Out, s.binding(o))
 		}
@@ -49,7 +50,7 @@ func (s *Session) binding(o *outgoing) func() seal.Binding {
 		o.binding = func() seal.Binding { return b }
 		return o.binding
 	}
-	o.beside = len(params)
+	o.originalBytes = len(params)
 	o.binding = func() seal.Binding {
 		now := b
 		now.Params = seal.DigestOf(method, params)
@@ -85,7 +86,7 @@ func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
 			return result
 		}
 		token, err := ring.Seal(bind(), seal.State{
-			Kind: seal.Wrap, Upstream: required.State, Expiry: p.Now().Add(park()),
+			Kind: seal.UpstreamState, Upstream: required.State, Expiry: p.Now().Add(park()),
 		})
 		if err != nil {
 			return result
@@ -104,11 +105,11 @@ func uncached(method string, result jsontext.Value) jsontext.Value {
 	return result
 }
 
-// again handles a request that continues an earlier one. It returns true if it has taken the
+// continueCall handles a request that continues an earlier one. It returns true if it has taken the
 // request. Otherwise the request goes to its server, with the server's own state or as a new call.
-func (s *Session) again(o *outgoing) (taken bool) {
+func (s *Session) continueCall(o *outgoing) (taken bool) {
 	m := o.d.Message
-	if o.own || o.made > 0 || !s.modern() || !mrtr.MayAsk(m.Method) || !mrtr.Continues(m) {
+	if o.internal || o.attempts > 0 || !s.modern() || !mrtr.MayAsk(m.Method) || !mrtr.Continues(m) {
 		return false
 	}
 	retry, err := mrtr.ParseRetry(m.Params)
@@ -126,12 +127,12 @@ func (s *Session) again(o *outgoing) (taken bool) {
 		return true
 	}
 	switch state.Kind {
-	case seal.Wrap:
+	case seal.UpstreamState:
 		retry.State = state.Upstream
 		o.params = retry.Set(o.params)
 		return false
-	case seal.Anew:
-		s.visited(o, state.Round, retry)
+	case seal.RepeatedCall:
+		s.retryAfterVisit(o, state.Round, retry)
 		return true
 	case seal.Held:
 		// The key is this host's, so the state comes from an earlier run of it.
@@ -140,9 +141,9 @@ func (s *Session) again(o *outgoing) (taken bool) {
 			return true
 		}
 		d := o.d
-		comeBack := func() { s.comeBack(d, state, retry) }
+		comeBack := func() { s.resumeHeld(d, state, retry) }
 		if to, ok := s.targets[o.server]; ok && to.Alive() {
-			s.logs(o.lasting(), comeBack)
+			s.ensureLogLevel(o.onHeap(), comeBack)
 		} else {
 			comeBack()
 		}
@@ -151,9 +152,9 @@ func (s *Session) again(o *outgoing) (taken bool) {
 	return false
 }
 
-// comeBack gives a retry to the actor of the call that it continues, whichever session made the
+// resumeHeld gives a retry to the actor of the call that it continues, whichever session made the
 // call. The client may declare other capabilities than before, and so belong to another session.
-func (s *Session) comeBack(d *session.Deliver, state seal.State, answers mrtr.Retry) {
+func (s *Session) resumeHeld(d *session.Deliver, state seal.State, answers mrtr.Retry) {
 	call, ok := s.o.HeldCall(held.RowOf(state))
 	if !ok {
 		s.refuse(d, protocol.StateInvalid("requestState"))
@@ -164,7 +165,7 @@ func (s *Session) comeBack(d *session.Deliver, state seal.State, answers mrtr.Re
 		d.Message = d.Message.WithParams(d.Message.Outline())
 	}
 	s.waiting.remove(d)
-	s.h.Calls().Return(d.Out, held.CallOf(state))
+	s.h.Calls().AddRetry(d.Out, held.CallOf(state))
 	r := &held.Retry{
 		Deliver: d, Calls: s.h.Calls(), Capabilities: s.record.Capabilities, Round: state.Round,
 		Answers: answers,

@@ -12,7 +12,7 @@ import (
 // does not know the name, it is looked up in a fresh view, which waits for servers that are
 // starting.
 func (s *Session) address(d *session.Deliver) {
-	if d.Message.Method == "resources/unsubscribe" && s.undo(d) {
+	if d.Message.Method == "resources/unsubscribe" && s.unsubscribeAtOrigin(d) {
 		return
 	}
 	if s.view != nil && s.route(d, false) {
@@ -26,9 +26,10 @@ func (s *Session) address(d *session.Deliver) {
 	)
 }
 
-// undo sends resources/unsubscribe to the server at which the client subscribed, even if the URI
-// belongs to another server by now. It returns false if there is no such subscription.
-func (s *Session) undo(d *session.Deliver) bool {
+// unsubscribeAtOrigin sends resources/unsubscribe to the server at which the client subscribed,
+// even if the URI belongs to another server by now. It returns false if there is no such
+// subscription.
+func (s *Session) unsubscribeAtOrigin(d *session.Deliver) bool {
 	uri, _ := splice.GetString(d.Message.Params, "uri")
 	at := slices.IndexFunc(s.record.URIs, func(u session.Subscription) bool { return u.URI == uri })
 	if at < 0 {
@@ -48,7 +49,7 @@ func (s *Session) undo(d *session.Deliver) bool {
 	}
 	s.toServer(&outgoing{
 		d: d, server: made.Server, params: params,
-		names: names{addresses: new(merge.Addresses), asked: uri, own: made.Own},
+		names: names{addresses: new(merge.Router), asked: uri, own: made.Own},
 	})
 	return true
 }
@@ -56,8 +57,8 @@ func (s *Session) undo(d *session.Deliver) bool {
 // route sends the request. It returns false if the view does not know the name, unless last is set:
 // then the request is refused for good.
 func (s *Session) route(d *session.Deliver, last bool) bool {
-	method, addresses := d.Message.Method, s.view.Addresses
-	target, err := addresses.Route(method, d.Message.Params, s.giver())
+	method, addresses := d.Message.Method, s.view.Router
+	target, err := addresses.Route(method, d.Message.Params, s.uriOwner())
 	if err != nil {
 		if gone := s.removed(d.Message); last && gone != nil {
 			err = gone
@@ -92,10 +93,10 @@ func (s *Session) subscribedTo(server, own string) bool {
 	})
 }
 
-// giver returns a function that finds the server that gave this principal a URI.
-func (s *Session) giver() func(uri string, order []string) (string, bool) {
+// uriOwner returns a function that finds the server that gave this principal a URI.
+func (s *Session) uriOwner() func(uri string, order []string) (string, bool) {
 	references, principal := s.view.References, s.h.Endpoint().Principal
 	return func(uri string, order []string) (string, bool) {
-		return references.Giver(principal, uri, order)
+		return references.ServerOf(principal, uri, order)
 	}
 }

@@ -46,10 +46,10 @@ type Options struct {
 	TaskIndex *task.Index
 	Self      protocol.Implementation // how the host identifies itself
 	// quota account of the tenant, which says whether calls and tasks may begin
-	Kept   *quota.Account
-	Failed func(code int64) // counts an error that is sent to the client
-	Emit   telemetry.Sink
-	Random io.Reader // source of task ids; nil means crypto/rand
+	Account    *quota.Account
+	CountError func(code int64) // counts an error that is sent to the client
+	Emit       telemetry.Sink
+	Random     io.Reader // source of task ids; nil means crypto/rand
 }
 
 // Session is the behaviour of one downstream session.
@@ -61,18 +61,18 @@ type Session struct {
 
 	tenant *tenant.Tenant // configuration at the last look at the servers
 	// replaced connections over which this session still has calls
-	leaving []otp.Ref
-	silence silence
-	life    *lifecycle.Lifecycle
-	timer   otp.Timer
+	oldConnections []otp.Ref
+	silence        idleRelease
+	life           *lifecycle.Lifecycle
+	timer          otp.Timer
 	// last view of the endpoint; nil between messages
-	view    *catalog.View
-	seen    *catalog.Handle // finds view again, while the catalogue keeps it
-	record  *session.Record // nil before the handshake
-	passed  passed          // cached decision of the gate
-	opening bool            // initialize is in progress
-	waiting *waiting
-	targets map[string]otp.Ref // connections in use, by server
+	view       *catalog.View
+	viewHandle *catalog.Handle // finds view again, while the catalogue keeps it
+	record     *session.Record // nil before the handshake
+	gateCache  gateCache       // cached decision of the gate
+	opening    bool            // initialize is in progress
+	waiting    *pendingRequests
+	targets    map[string]otp.Ref // connections in use, by server
 	// log level that modern requests want of a server, by its name
 	levels  map[string]string
 	listens map[transport.Sink]*listen
@@ -88,20 +88,20 @@ func New(o *Options, args session.Args) *Session { return &Session{o: o, h: args
 // Receive handles one message. The session keeps no view between two messages: after list changes,
 // each session would otherwise hold an outdated view of its own.
 func (s *Session) Receive(_ *otp.Process, msg any) error {
-	s.view = s.seen.View()
+	s.view = s.viewHandle.View()
 	err := s.receive(msg)
 	s.view = nil
 	return err
 }
 
-// saw stores a view that was asked for.
-func (s *Session) saw(v *catalog.View) { s.view, s.seen = v, v.Handle() }
+// setView stores a view that was asked for.
+func (s *Session) setView(v *catalog.View) { s.view, s.viewHandle = v, v.Handle() }
 
 func (s *Session) receive(msg any) error {
 	switch m := msg.(type) {
 	case *session.Deliver:
 		s.deliver(m)
-		m.Taken()
+		m.Seen()
 	case request.Done:
 		s.done(m)
 	case *notification.Notice:
@@ -112,29 +112,29 @@ func (s *Session) receive(msg any) error {
 		s.inquired(m)
 	case delegated:
 		s.delegated(m)
-	case kept:
-		s.kept(m)
-	case *insisted:
-		s.insisted(m)
+	case taskStarted:
+		s.taskStarted(m)
+	case *taskRequired:
+		s.taskRequired(m)
 	case *task.Changed:
 		s.taskChanged(m)
 	case pollDue:
 		s.pollTask(m.w)
 	case *client.Question:
 		s.question(m)
-	case client.Forgotten:
+	case client.UsersForgotten:
 		s.forgotten(m)
 	case *client.Withdrawn:
 		s.withdrawn(m)
-	case *client.Completed:
+	case *client.ElicitationCompleted:
 		s.completed(m)
 	case askExpired:
 		s.askExpired(m.id)
-	case silenceDue:
-		s.silent()
-	case session.Back:
-		s.back()
-	case catalog.Introduced:
+	case idleReleaseDue:
+		s.releaseIdle()
+	case session.ClientBack:
+		s.restoreReleased()
+	case catalog.Assigned:
 		s.introducedTo(m)
 	case negotiated:
 		s.negotiated(m)
@@ -144,24 +144,24 @@ func (s *Session) receive(msg any) error {
 		s.connected(m)
 	case connectExpired:
 		s.connectExpired(m.o)
-	case told:
-		s.told(m)
+	case notificationTarget:
+		s.sendPending(m)
 	case resumed:
 		if m.err == nil {
 			s.use(m.server, m.ref, nil, func(error) {})
 		}
 	case recalled:
-		s.recalled(m)
+		s.listViewed(m)
 	case looked:
 		s.looked(m)
-	case anew:
-		s.anew(m.o)
+	case repeatCall:
+		s.repeatCall(m.o)
 	case written:
 		s.written(m)
-	case wished:
-		s.wished(m)
-	case wishExpired:
-		s.goOn(m.w, nil)
+	case intentAnswer:
+		s.intentAnswered(m)
+	case intentExpired:
+		s.proceed(m.w, nil)
 	case session.Stop:
 		s.stop()
 	case session.HangUp:
@@ -195,9 +195,9 @@ func (s *Session) refuse(d *session.Deliver, err error) {
 	s.waiting.remove(d)
 	err = s.h.Explain(err)
 	m := request.Failure(d.Message.ID, err, s.version())
-	s.o.Failed(m.Error.Code)
+	s.o.CountError(m.Error.Code)
 	d.Out.Finish(m)
-	if protocol.Theirs(err) { // the error is the server's own answer, and no refusal
+	if protocol.FromPeer(err) { // the error is the server's own answer, and no refusal
 		return
 	}
 	s.o.Emit(request.Rejected(s.where(), d.Message.Method, d.Message.Params, d.Out, err, m.Error))

@@ -17,23 +17,23 @@ import (
 // restored, and the client is told what may have changed meanwhile.
 
 // silence is what a session has released.
-type silence struct {
-	timer otp.Timer
-	long  time.Duration // servers with an idle_release up to this were released; 0 means none
-	own   []string      // released servers to which the session had its own connection
-	away  bool          // the dispatcher keeps no connection for the session
+type idleRelease struct {
+	timer          otp.Timer
+	long           time.Duration // servers with an idle_release up to this were released; 0 means none
+	ownConnections []string      // released servers to which the session had its own connection
+	unregistered   bool          // the dispatcher keeps no connection for the session
 	// missed are the servers for which a resubscription reports the resources as changed.
 	missed map[string]bool
 }
 
-// silenceDue is the timer message: the client may have been silent for long enough.
-type silenceDue struct{}
+// idleReleaseDue is the timer message: the client may have been silent for long enough.
+type idleReleaseDue struct{}
 
-// letGo reports whether a session releases some of its servers after so long a silence of its
+// releasesAny reports whether a session releases some of its servers after so long a silence of its
 // client. It also returns when to check again; 0 means never.
-func letGo(servers []tenant.Server, silent time.Duration) (some bool, next time.Duration) {
+func releasesAny(servers []tenant.Server, silent time.Duration) (some bool, next time.Duration) {
 	for i := range servers {
-		switch after := servers[i].Releases(); {
+		switch after := servers[i].ReleaseAfter(); {
 		case after == 0:
 		case silent >= after:
 			some = true
@@ -44,15 +44,15 @@ func letGo(servers []tenant.Server, silent time.Duration) (some bool, next time.
 	return some, next
 }
 
-// listenToSilence sets the timer for the first time at which servers may be released. Clients of
+// armIdleRelease sets the timer for the first time at which servers may be released. Clients of
 // revisions without sessions leave none behind.
-func (s *Session) listenToSilence() {
+func (s *Session) armIdleRelease() {
 	s.silence.timer.Stop()
 	if s.modern() || s.h.IsPeer() || !s.h.Streamed() {
 		return
 	}
-	if _, next := letGo(s.servers(), 0); next > 0 {
-		s.silence.timer = s.p.After(next, silenceDue{})
+	if _, next := releasesAny(s.servers(), 0); next > 0 {
+		s.silence.timer = s.p.After(next, idleReleaseDue{})
 	}
 }
 
@@ -68,75 +68,75 @@ func (s *Session) servers() []tenant.Server {
 }
 
 // silent releases the servers for which the client has been silent for long enough.
-func (s *Session) silent() {
+func (s *Session) releaseIdle() {
 	long := s.h.Idle(s.p.Now())
 	if s.h.Busy() {
 		long = 0
 	}
-	some, next := letGo(s.servers(), long)
+	some, next := releasesAny(s.servers(), long)
 	if next > 0 {
-		s.silence.timer = s.p.After(next, silenceDue{})
+		s.silence.timer = s.p.After(next, idleReleaseDue{})
 	}
 	if !some {
 		return
 	}
 	s.silence.long = long
-	for server, ref := range order.Of(s.targets) {
+	for server, ref := range order.Sorted(s.targets) {
 		config, ok := s.tenant.Server(server)
-		if after := config.Releases(); !ok || after == 0 || after > long {
+		if after := config.ReleaseAfter(); !ok || after == 0 || after > long {
 			continue
 		}
 		delete(s.targets, server)
 		if config.Share.Applied(config.Link()) == tenant.BySession {
-			s.silence.own = append(s.silence.own, server)
+			s.silence.ownConnections = append(s.silence.ownConnections, server)
 		}
 		_ = s.p.Send(ref, client.Release{Ref: s.p.Self()})
 	}
-	if s.h.LetGo(); next == 0 {
-		s.silence.away = true
-		s.stayAway()
+	if s.h.MarkReleased(); next == 0 {
+		s.silence.unregistered = true
+		s.releaseInDispatcher()
 	}
 }
 
-// stayAway tells the dispatcher to keep no connection for this session, if its servers were
-// released.
-func (s *Session) stayAway() {
-	if s.silence.away {
+// releaseInDispatcher tells the dispatcher to keep no connection for this session, if its servers
+// were released.
+func (s *Session) releaseInDispatcher() {
+	if s.silence.unregistered {
 		_ = s.p.Send(s.o.Notices, &notification.Away{Handler: notification.Mailbox{Ref: s.p.Self()}})
 	}
 }
 
-// back restores what the session released, because its client has sent a message or opened a
-// stream. A local server that does not run is not started for list changes.
-func (s *Session) back() {
+// restoreReleased restores what the session released, because its client has sent a message or
+// opened a stream. A local server that does not run is not started for list changes.
+func (s *Session) restoreReleased() {
 	was := s.silence
 	if was.long == 0 {
 		return
 	}
-	s.silence = silence{timer: was.timer, missed: map[string]bool{}}
+	s.silence = idleRelease{timer: was.timer, missed: map[string]bool{}}
 	s.listen()
 	for _, u := range s.record.URIs {
-		if config, ok := s.tenant.Server(u.Server); ok && config.Releases() > 0 &&
-			config.Releases() <= was.long {
+		if config, ok := s.tenant.Server(u.Server); ok && config.ReleaseAfter() > 0 &&
+			config.ReleaseAfter() <= was.long {
 			s.silence.missed[u.Server] = true
 		}
 	}
-	for server := range order.Of(s.silence.missed) {
+	for server := range order.Sorted(s.silence.missed) {
 		s.reconnect(server)
 	}
-	for _, server := range was.own {
+	for _, server := range was.ownConnections {
 		if !s.silence.missed[server] {
 			s.reconnect(server)
 		}
 	}
-	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), Remote: true},
+	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), RefreshRemote: true},
 		func(*catalog.View, error) any { return nil })
-	s.listenToSilence()
+	s.armIdleRelease()
 }
 
 // introducedTo uses a connection that the catalogue assigned to this session, unless the session
-// has one already: see catalog.Introduced.
-func (s *Session) introducedTo(m catalog.Introduced) {
+// has one already: see catalog.Assigned.
+func (s *Session) introducedTo(m catalog.Assigned) {
 	if ref, ok := s.targets[m.Server]; !ok || !ref.Alive() {
 		s.use(m.Server, m.Ref, nil, func(error) {})
 	}

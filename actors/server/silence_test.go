@@ -110,10 +110,10 @@ func TestReleases(t *testing.T) {
 		"shared built in":       {tenant.Server{Builtin: "demo", Share: tenant.ByPrincipal}, long},
 	} {
 		tt.server.IdleRelease = long
-		if got := tt.server.Releases(); got != tt.want {
+		if got := tt.server.ReleaseAfter(); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
-		if tt.server.IdleRelease = 0; tt.server.Releases() != 0 {
+		if tt.server.IdleRelease = 0; tt.server.ReleaseAfter() != 0 {
 			t.Errorf("%s: it cannot be turned off", name)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// TaskLife is how long the id of a task is valid. A server may forget the task sooner, and says so
+// TaskIDTTL is how long the id of a task is valid. A server may forget the task sooner, and says so
 // then.
-const TaskLife = 24 * time.Hour
+const TaskIDTTL = 24 * time.Hour
 
 // A task of the extension lives at its server. The client sees its id in sealed form: the sealed id
 // names the server, and is useless to another principal (SEP-2663, "ids may be the only guard").
@@ -41,7 +41,7 @@ func (s *Session) sealTask(server string) func(jsontext.Value) jsontext.Value {
 				Kind:     seal.Task,
 				Instance: server,
 				Upstream: own,
-				Expiry:   p.Now().Add(TaskLife),
+				Expiry:   p.Now().Add(TaskIDTTL),
 			},
 		)
 		if err != nil {
@@ -69,7 +69,7 @@ func (s *Session) task(d *session.Deliver) {
 		return
 	}
 	state, err := s.o.Held.Ring.Open(s.p.Now(), s.taskOwner(), id)
-	if err == nil && state.Kind == seal.Kept {
+	if err == nil && state.Kind == seal.HostTask {
 		if server, ref, ok := s.keptTask(state); ok {
 			s.submit(&outgoing{d: d, server: server, params: d.Message.Params}, ref)
 			return
@@ -89,7 +89,7 @@ func (s *Session) task(d *session.Deliver) {
 			rewrite: func(result jsontext.Value) jsontext.Value {
 				if !alone {
 					result = addresses.Result(
-						merge.Reading{Server: state.Instance, Method: "tasks/get"},
+						merge.AnswerContext{Server: state.Instance, Method: "tasks/get"},
 						result,
 					)
 				}

@@ -43,7 +43,7 @@ func TestSessionsKeepNoOldViews(t *testing.T) {
 		}
 		runtime.GC()
 		runtime.GC()
-		alive, kept := 0, int(r.kept.Of("acme").Holding().Kinds[quota.Views])
+		alive, kept := 0, int(r.kept.Account("acme").Holding().Kinds[quota.ClientLists])
 		for _, w := range seen {
 			if v := w.Value(); v != nil {
 				alive += v.Size()
@@ -60,8 +60,8 @@ func TestSessionWithoutViewAsksAgain(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready("{}")
 		u.ask("tools/list", "{}")
-		r.kept.DropCached()
-		if n := r.kept.Of("acme").Holding().Kinds[quota.Views]; n != 0 {
+		r.kept.EvictCached()
+		if n := r.kept.Account("acme").Holding().Kinds[quota.ClientLists]; n != 0 {
 			t.Errorf("%d bytes of views count when they are dropped", n)
 		}
 		out := u.ask("tools/call", `{"name":"files__read"}`)

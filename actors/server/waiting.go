@@ -18,38 +18,38 @@ import (
 // waiting are the requests that a session has accepted and neither answered nor passed on, because
 // it waits for another actor. It is the session's carried state, but no incarnation restores it:
 // when an incarnation ends, each request goes to the session's next actor, or is answered.
-type waiting struct {
+type pendingRequests struct {
 	// called with the change in the number of requests for whose outcome a client waits
-	waits func(more int)
-	kept  *quota.Account // quota account of the tenant
+	addInFlight func(more int)
+	quota       *quota.Account // quota account of the tenant
 	// guards the fields below; an actor that hangs may still run while it is abandoned
 	mu sync.Mutex
 	// everything was handed to others; requests that come later are not kept
-	over  bool
-	all   map[*session.Deliver]uint64 // order of arrival, by request
-	added uint64
+	abandoned bool
+	all       map[*session.Deliver]uint64 // order of arrival, by request
+	added     uint64
 	// bytes are the quota reservations of the requests.
 	bytes map[*session.Deliver]*quota.Reservation
 	// questions are those for calls whose actors are being started, by exchange.
 	questions map[uint64][]*client.Question
-	// tells are notifications of the client for which there is no connection yet.
-	tells map[*telling]bool
+	// notifications are notifications of the client for which there is no connection yet.
+	notifications map[*pendingNotification]bool
 }
 
 // add keeps a request and returns its number in the order of arrival.
-func (w *waiting) add(d *session.Deliver) uint64 {
+func (w *pendingRequests) add(d *session.Deliver) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over {
+	if w.abandoned {
 		return 0
 	}
 	if w.all == nil {
 		w.all, w.bytes = map[*session.Deliver]uint64{}, map[*session.Deliver]*quota.Reservation{}
 	}
 	if _, ok := w.all[d]; !ok {
-		w.waits(awaited(d))
-		if w.bytes[d] = d.Keep(); w.bytes[d] == nil {
-			w.bytes[d] = w.kept.Hold(quota.Requests, 0)
+		w.addInFlight(awaited(d))
+		if w.bytes[d] = d.TakeReservation(); w.bytes[d] == nil {
+			w.bytes[d] = w.quota.Count(quota.Requests, 0)
 		}
 		w.bytes[d].Resize(len(d.Message.Params) + d.Copied)
 	}
@@ -60,7 +60,7 @@ func (w *waiting) add(d *session.Deliver) uint64 {
 
 // copied adds n bytes to a request's reservation, if it waits or is going to: the size of the copy
 // for its server.
-func (w *waiting) copied(d *session.Deliver, n int) {
+func (w *pendingRequests) copied(d *session.Deliver, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	d.Copied = n
@@ -76,15 +76,15 @@ func awaited(d *session.Deliver) int {
 }
 
 // remove forgets a request that was answered or passed on, and releases its reservation.
-func (w *waiting) remove(d *session.Deliver) { w.take(d).Release() }
+func (w *pendingRequests) remove(d *session.Deliver) { w.take(d).Release() }
 
 // take forgets a request that is passed on, and hands over its reservation; nil if it was not
 // waiting.
-func (w *waiting) take(d *session.Deliver) *quota.Reservation {
+func (w *pendingRequests) take(d *session.Deliver) *quota.Reservation {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, ok := w.all[d]; ok {
-		w.waits(-awaited(d))
+		w.addInFlight(-awaited(d))
 	}
 	bytes := w.bytes[d]
 	delete(w.all, d)
@@ -96,15 +96,15 @@ func (w *waiting) take(d *session.Deliver) *quota.Reservation {
 }
 
 // inOrder yields the requests in their order of arrival.
-func (w *waiting) inOrder() iter.Seq2[*session.Deliver, uint64] {
-	return order.By(
+func (w *pendingRequests) inOrder() iter.Seq2[*session.Deliver, uint64] {
+	return order.SortedBy(
 		w.all,
 		func(a, b *session.Deliver) int { return cmp.Compare(w.all[a], w.all[b]) },
 	)
 }
 
 // has reports whether a request still waits, neither answered nor cancelled.
-func (w *waiting) has(d *session.Deliver) bool {
+func (w *pendingRequests) has(d *session.Deliver) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, ok := w.all[d]
@@ -113,7 +113,7 @@ func (w *waiting) has(d *session.Deliver) bool {
 
 // find lists the waiting requests with the id that the client wrote. The handshake is not among
 // them, because it cannot be cancelled (2025-11-25 §basic/utilities/cancellation).
-func (w *waiting) find(id string) (list []*session.Deliver) {
+func (w *pendingRequests) find(id string) (list []*session.Deliver) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for d := range w.inOrder() {
@@ -125,7 +125,7 @@ func (w *waiting) find(id string) (list []*session.Deliver) {
 }
 
 // of finds the request whose outcome goes to out.
-func (w *waiting) of(out transport.Sink) *session.Deliver {
+func (w *pendingRequests) of(out transport.Sink) *session.Deliver {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for d := range w.all {
@@ -137,7 +137,7 @@ func (w *waiting) of(out transport.Sink) *session.Deliver {
 }
 
 // list is all requests, in their order of arrival.
-func (w *waiting) list() (all []*session.Deliver) {
+func (w *pendingRequests) list() (all []*session.Deliver) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for d := range w.inOrder() {
@@ -146,45 +146,45 @@ func (w *waiting) list() (all []*session.Deliver) {
 	return all
 }
 
-func (w *waiting) len() int {
+func (w *pendingRequests) len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.all)
 }
 
-// Fence takes the requests from an actor that is stuck. That actor then finds none, as if all were
+// Detach takes the requests from an actor that is stuck. That actor then finds none, as if all were
 // cancelled. It returns nil while the actor holds the lock.
-func (w *waiting) Fence() any {
+func (w *pendingRequests) Detach() any {
 	if !w.mu.TryLock() {
 		return nil
 	}
 	defer w.mu.Unlock()
-	next := &waiting{
-		waits:     w.waits,
-		kept:      w.kept,
-		all:       w.all,
-		bytes:     w.bytes,
-		added:     w.added,
-		questions: w.questions,
+	next := &pendingRequests{
+		addInFlight: w.addInFlight,
+		quota:       w.quota,
+		all:         w.all,
+		bytes:       w.bytes,
+		added:       w.added,
+		questions:   w.questions,
 	}
-	w.all, w.bytes, w.questions, w.over = nil, nil, nil, true
-	w.dropTells()
+	w.all, w.bytes, w.questions, w.abandoned = nil, nil, nil, true
+	w.dropNotifications()
 	return next
 }
 
 // Abandon gives the remaining requests to the session's next actor. If there will be none, the
 // requests and the questions are answered with errors.
-func (w *waiting) Abandon(error) {
+func (w *pendingRequests) Abandon(error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for d := range w.inOrder() {
-		w.waits(-awaited(d))
+		w.addInFlight(-awaited(d))
 		w.bytes[d].Release() // before the next actor reserves it
 		d.Fail(otp.ErrNoProc)
 	}
-	w.all, w.bytes, w.over = nil, nil, true
-	w.dropTells()
-	for _, kept := range order.Of(w.questions) {
+	w.all, w.bytes, w.abandoned = nil, nil, true
+	w.dropNotifications()
+	for _, kept := range order.Sorted(w.questions) {
 		for _, q := range kept {
 			q.Fail(protocol.Overloaded("question queue", time.Second))
 			release(q.Exchange)

@@ -35,7 +35,10 @@ func TestWaitingCallsCount(t *testing.T) {
 					letGo := r.Stalls.Arm("catalog",
 						"*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
 					defer letGo()
-					kept := func() int64 { r.Rest(); return r.kept.Of("acme").Holding().Kinds[quota.Requests] }
+					kept := func() int64 {
+						r.Rest()
+						return r.kept.Account("acme").Holding().Kinds[quota.Requests]
+					}
 					var outs []*stage.Sink
 					for id := range calls {
 						outs = append(outs, u.askAs(jsonrpc.IntID(uint64(101+id)), "tools/call", params))
@@ -70,7 +73,7 @@ func TestWaitingCallsFillTheirTenantsShare(t *testing.T) {
 		strings.Repeat("x", 60<<10))
 	run(t, silent, func(r *rig) {
 		// uses up its own share of 100 KiB, and all of the free part
-		r.kept.Of("initech").Add(quota.Requests, 300<<10)
+		r.kept.Account("initech").Add(quota.Requests, 300<<10)
 		u := r.ready(`{}`)
 		letGo := r.Stalls.Arm("catalog",
 			"*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")

@@ -37,7 +37,7 @@ func (s *Session) watchTask(l *listen, id string) bool {
 	if err != nil {
 		return false
 	}
-	if state.Kind == seal.Kept {
+	if state.Kind == seal.HostTask {
 		_, ref, ok := s.keptTask(state)
 		return ok && s.p.Send(ref, task.Watch{Session: s.h.Row(), By: s.h}) == nil
 	}

@@ -13,13 +13,13 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// WishWait is how long a request waits for servers to grant what the client wants of them. A slower
-// server grants it later, so that a request does not wait for the slowest server of all.
-const WishWait = 2 * time.Second
+// IntentWait is how long a request waits for servers to grant what the client wants of them. A
+// slower server grants it later, so that a request does not wait for the slowest server of all.
+const IntentWait = 2 * time.Second
 
-// wishing is a request that goes on when the servers have granted what the client wants, or after
-// WishWait.
-type wishing struct {
+// intentWait is a request that goes on when the servers have granted what the client wants, or
+// after IntentWait.
+type intentWait struct {
 	d *session.Deliver // nil when no request waits
 	// then is nil once it was called. Its argument refused is not nil when all servers have answered,
 	// and all have refused.
@@ -31,17 +31,17 @@ type wishing struct {
 }
 
 type (
-	wished struct {
-		w   *wishing
+	intentAnswer struct {
+		w   *intentWait
 		err error
 	}
-	wishExpired struct{ w *wishing }
+	intentExpired struct{ w *intentWait }
 )
 
-// wish is everything that the client wants of a server besides its calls. It omits subscriptions
-// that are still being requested, because the server may refuse them.
-func (s *Session) wish(server string) client.Wish {
-	w := client.Wish{Session: s.h.Row(), Level: s.record.Level}
+// subscriptionIntent is everything that the client wants of a server besides its calls. It omits
+// subscriptions that are still being requested, because the server may refuse them.
+func (s *Session) subscriptionIntent(server string) client.SubscriptionIntent {
+	w := client.SubscriptionIntent{Session: s.h.Row(), Level: s.record.Level}
 	if s.modern() {
 		w.Level = s.levels[server]
 	}
@@ -54,8 +54,8 @@ func (s *Session) wish(server string) client.Wish {
 }
 
 // tell tells servers what the client wants of them, and then goes on with a waiting request.
-func (s *Session) tell(d *session.Deliver, servers []string, then func(refused error)) {
-	w := &wishing{d: d, then: then, waiting: len(servers)}
+func (s *Session) sendIntent(d *session.Deliver, servers []string, then func(refused error)) {
+	w := &intentWait{d: d, then: then, waiting: len(servers)}
 	if len(servers) == 0 {
 		then(nil)
 		return
@@ -63,20 +63,20 @@ func (s *Session) tell(d *session.Deliver, servers []string, then func(refused e
 	if d != nil {
 		s.waiting.add(d)
 	}
-	w.timer = s.p.After(WishWait, wishExpired{w})
+	w.timer = s.p.After(IntentWait, intentExpired{w})
 	for _, server := range servers {
-		wish := s.wish(server)
+		wish := s.subscriptionIntent(server)
 		wish.Missed = s.silence.missed[server]
 		delete(s.silence.missed, server)
 		otp.CallAsync(s.p, s.targets[server], wish, func(_ struct{}, err error) any {
-			return wished{w, err}
+			return intentAnswer{w, err}
 		})
 	}
 }
 
 // wished handles the answer of one server. Only an error of the server itself is a refusal. A
 // connection that is gone counts as granted, because its successor is told again.
-func (s *Session) wished(m wished) {
+func (s *Session) intentAnswered(m intentAnswer) {
 	w := m.w
 	w.waiting--
 	var refused *jsonrpc.Error
@@ -91,11 +91,11 @@ func (s *Session) wished(m wished) {
 	if w.granted {
 		w.refused = nil
 	}
-	s.goOn(w, w.refused)
+	s.proceed(w, w.refused)
 }
 
-// goOn goes on with the request, unless it already went on or was cancelled meanwhile.
-func (s *Session) goOn(w *wishing, refused error) {
+// proceed goes on with the request, unless it already went on or was cancelled meanwhile.
+func (s *Session) proceed(w *intentWait, refused error) {
 	then := w.then
 	w.then = nil
 	w.timer.Stop()
@@ -114,10 +114,10 @@ func (s *Session) setLevel(d *session.Deliver) {
 	}
 	s.store(func(r *session.Record) { r.Level = level })
 	servers := make([]string, 0, len(s.targets))
-	for server := range order.Of(s.targets) {
+	for server := range order.Sorted(s.targets) {
 		servers = append(servers, server)
 	}
-	s.tell(d, servers, func(refused error) {
+	s.sendIntent(d, servers, func(refused error) {
 		if refused != nil {
 			s.refuse(d, refused)
 			return

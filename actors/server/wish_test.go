@@ -38,7 +38,7 @@ func TestLevelIsAnsweredWhenServersHaveIt(t *testing.T) {
 			t.Errorf("the call: %v", call.All())
 		}
 		out := u.ask("logging/setLevel", `{"level":"info"}`)
-		time.Sleep(server.WishWait / 2)
+		time.Sleep(server.IntentWait / 2)
 		if out.Word() != "none" {
 			t.Errorf("before the server agreed: %v", out.All())
 		}
@@ -50,7 +50,7 @@ func TestLevelIsAnsweredWhenServersHaveIt(t *testing.T) {
 		if same := u.ask("logging/setLevel", `{"level":"debug"}`); same.Word() != "none" {
 			t.Errorf("the same again: %v", same.All())
 		}
-		time.Sleep(server.WishWait)
+		time.Sleep(server.IntentWait)
 		if slow.Word() != "result" {
 			t.Errorf("the server is slow: %v", slow.All())
 		}

@@ -110,7 +110,7 @@ func TestServersOwnStateIsWrapped(t *testing.T) {
 			`}` || bare.Word() != "none" {
 			t.Errorf("the server was sent %v", asked)
 		}
-		time.Sleep(protocol.ParkTimeout + time.Second)
+		time.Sleep(protocol.InputTimeout + time.Second)
 		if out := c.retry("tools/call", bound, token, `{"k":`+yes+`}`); out.Word() != int64(-32602) {
 			t.Errorf("late: %v", out.All())
 		}

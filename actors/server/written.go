@@ -26,7 +26,7 @@ var errSlow = errors.New("the disk is slow")
 
 // write goes on when the session is stored, or after storage.WriteWait.
 func (s *Session) write(d *session.Deliver, then func(durable bool)) {
-	if !s.h.Lasting() {
+	if !s.h.Persistent() {
 		then(false)
 		return
 	}
@@ -49,9 +49,9 @@ func (s *Session) written(m written) {
 	}
 }
 
-// survived tells the client of a session that outlived its host what may have changed, because
-// nobody received the notifications of servers meanwhile.
-func (s *Session) survived() {
+// announceRestart tells the client of a session that outlived its host what may have changed,
+// because nobody received the notifications of servers meanwhile.
+func (s *Session) announceRestart() {
 	for _, k := range merge.Kinds() {
 		if method := k.Changed(); k != merge.Templates &&
 			s.record.Offered.Has(k.String()+".listChanged") {

@@ -11,15 +11,16 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// claims counts the sessions of each holder, by its name. The holders share a bounded number of
-// sessions. They are the tenants of the host, or the principals of one tenant.
-type claims map[string]int
+// sessionCounts counts the sessions of each holder, by its name. The holders share a bounded number
+// of sessions. They are the tenants of the host, or the principals of one tenant.
+type sessionCounts map[string]int
 
 // verdict is the decision about one more session.
 type verdict struct {
-	free bool     // there is room for the session
-	owed bool     // within the guaranteed part: admitted even if no session can be ended for it
-	from []string // otherwise: the holders whose idle sessions may be ended for it, in this order
+	hasRoom    bool // there is room for the session
+	guaranteed bool // within the guaranteed part: admitted even if no session can be ended for it
+	// otherwise: the holders whose idle sessions may be ended for it, in this order
+	evictFrom []string
 }
 
 // decide says whether the requester, the holder named who, may have one more session.
@@ -29,7 +30,7 @@ type verdict struct {
 // with one more. The furthest above comes first. So a holder never loses a session to a holder that
 // has more. If the requester already has its whole guaranteed part, one of its own idle sessions
 // may be ended too.
-func (c claims) decide(s quota.Shares, who string) verdict {
+func (c sessionCounts) decide(s quota.Shares, who string) verdict {
 	total, excess := 0, int64(0)
 	for _, held := range c {
 		total += held
@@ -37,16 +38,16 @@ func (c claims) decide(s quota.Shares, who string) verdict {
 	}
 	held := int64(c[who])
 	after := s.Excess(held + 1)
-	v := verdict{owed: after == 0}
-	if v.free = s.Total == 0 || s.Admits(held, 1, excess) && int64(total) < s.Total; v.free {
+	v := verdict{guaranteed: after == 0}
+	if v.hasRoom = s.Total == 0 || s.Admits(held, 1, excess) && int64(total) < s.Total; v.hasRoom {
 		return v
 	}
 	for name, n := range c {
-		if name == who && n > 0 && !v.owed || name != who && s.Excess(int64(n)) > after {
-			v.from = append(v.from, name)
+		if name == who && n > 0 && !v.guaranteed || name != who && s.Excess(int64(n)) > after {
+			v.evictFrom = append(v.evictFrom, name)
 		}
 	}
-	slices.SortFunc(v.from, func(a, b string) int {
+	slices.SortFunc(v.evictFrom, func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.above(s, b, who), c.above(s, a, who)), cmp.Compare(a, b))
 	})
 	return v
@@ -54,7 +55,7 @@ func (c claims) decide(s quota.Shares, who string) verdict {
 
 // above returns how far a holder is above its guaranteed part. If name is who, the requested
 // session counts too.
-func (c claims) above(s quota.Shares, name, who string) int64 {
+func (c sessionCounts) above(s quota.Shares, name, who string) int64 {
 	held := int64(c[name])
 	if name == who {
 		held++
@@ -68,7 +69,7 @@ func (m *Manager) admit(ep streamable.Endpoint, peer bool) error {
 	if err := m.admitCount(ep, peer); err != nil {
 		return err
 	}
-	return m.room(ep, peer)
+	return m.admitBytes(ep, peer)
 }
 
 // admitCount applies the bounds on the number of sessions and peers.
@@ -82,17 +83,17 @@ func (m *Manager) admitCount(ep streamable.Endpoint, peer bool) error {
 	shares := quota.Shares{Total: int64(m.o.Total()), Tenants: m.o.Tenants()}
 	all := m.index.tenants()
 	v := all.decide(shares, ep.Tenant)
-	if v.free {
+	if v.hasRoom {
 		return nil
 	}
-	groups := make([]group, len(v.from))
-	for i, tenant := range v.from {
+	groups := make([]group, len(v.evictFrom))
+	for i, tenant := range v.evictFrom {
 		groups[i] = group{tenant: tenant}
 	}
-	if m.evictOne(groups) || v.owed {
+	if m.evictOne(groups) || v.guaranteed {
 		return nil
 	}
-	return protocol.Full(false, "max_total_sessions", ep.Tenant, "", fmt.Sprintf(
+	return protocol.LimitReached(false, "max_total_sessions", ep.Tenant, "", fmt.Sprintf(
 		"tenant %s has %d sessions: its share of max_total_sessions is %d, the %d that are free for "+
 			"all are used up, and neither a session beyond a share nor one of its own can make room: each "+
 			"has a call in flight or an open stream",
@@ -105,7 +106,7 @@ func (m *Manager) admitTo(ep streamable.Endpoint) error {
 	own := []group{{tenant: ep.Tenant, principal: ep.Principal, each: true}}
 	if most := m.o.OfPrincipal(ep.Tenant); most > 0 && m.index.Principal(ep) >= most &&
 		!m.evictOne(own) {
-		return protocol.Full(true, "max_principal_sessions", ep.Tenant, ep.Principal, fmt.Sprintf(
+		return protocol.LimitReached(true, "max_principal_sessions", ep.Tenant, ep.Principal, fmt.Sprintf(
 			"%s has %d sessions at tenant %s, as many as it may (max_principal_sessions), and each has a "+
 				"call in flight or an open stream",
 			ep.Principal, m.index.Principal(ep), ep.Tenant,
@@ -120,7 +121,7 @@ func (m *Manager) admitTo(ep streamable.Endpoint) error {
 		if m.index.Tenant(ep.Tenant) < most || m.evictOne(whole) {
 			return nil
 		}
-		return protocol.Full(false, "max_sessions", ep.Tenant, "", fmt.Sprintf(
+		return protocol.LimitReached(false, "max_sessions", ep.Tenant, "", fmt.Sprintf(
 			"tenant %s has %d sessions, as many as it may (max_sessions), and each has a call in flight "+
 				"or an open stream",
 			ep.Tenant, m.index.Tenant(ep.Tenant),
@@ -129,17 +130,17 @@ func (m *Manager) admitTo(ep streamable.Endpoint) error {
 	shares := quota.Shares{Total: int64(most), Tenants: names}
 	all := m.index.principals(ep.Tenant)
 	v := all.decide(shares, ep.Principal)
-	if v.free {
+	if v.hasRoom {
 		return nil
 	}
-	groups := make([]group, len(v.from))
-	for i, name := range v.from {
+	groups := make([]group, len(v.evictFrom))
+	for i, name := range v.evictFrom {
 		groups[i] = group{tenant: ep.Tenant, principal: name, each: true}
 	}
-	if m.evictOne(groups) || v.owed {
+	if m.evictOne(groups) || v.guaranteed {
 		return nil
 	}
-	return protocol.Full(true, "max_principal_sessions", ep.Tenant, ep.Principal, fmt.Sprintf(
+	return protocol.LimitReached(true, "max_principal_sessions", ep.Tenant, ep.Principal, fmt.Sprintf(
 		"%s has %d sessions at tenant %s: its share of max_sessions is %d, the %d that are free for "+
 			"all keys are used up, and neither a session beyond a share nor one of its own can make room: "+
 			"each has a call in flight or an open stream",
@@ -156,7 +157,7 @@ func (m *Manager) admitPeer(ep streamable.Endpoint) error {
 	if m.index.Peers(ep) < MaxPeers || m.evictOne(own) {
 		return nil
 	}
-	return protocol.Full(true, "peers", ep.Tenant, ep.Principal, fmt.Sprintf(
+	return protocol.LimitReached(true, "peers", ep.Tenant, ep.Principal, fmt.Sprintf(
 		"%s has requests of %d kinds of clients in flight at tenant %s, as many as it may", ep.Principal,
 		MaxPeers, ep.Tenant,
 	), m.wait(own))
@@ -178,7 +179,7 @@ const (
 // again.
 func (m *Manager) wait(groups []group) time.Duration {
 	for _, g := range groups {
-		if m.spare[g].soon {
+		if m.candidates[g].soon {
 			return callWait
 		}
 	}

@@ -16,8 +16,8 @@ type attempt struct {
 	old  otp.Ref
 	call *Attach // nil when the manager itself noticed that the actor was gone
 	// message that the old actor left unhandled, if that is the reason for the attempt
-	left *Deliver
-	next time.Duration // pause before the next try; 0 unless the manager itself noticed
+	undelivered *Deliver
+	next        time.Duration // pause before the next try; 0 unless the manager itself noticed
 }
 
 // fail answers everyone that waits for the new actor: there is none.
@@ -25,18 +25,18 @@ func (a *attempt) fail(err error) {
 	if a.call != nil {
 		a.call.Fail(err)
 	}
-	if a.left != nil {
-		a.left.Fail(err)
+	if a.undelivered != nil {
+		a.undelivered.Fail(err)
 	}
 }
 
 // down handles the end of an actor. If its session goes on, the actor is replaced, whether it
 // crashed or its pool ended, so that its client misses no notification.
 func (m *Manager) down(d otp.Down) {
-	for _, a := range m.leaving[d.Ref] {
+	for _, a := range m.waitingForExit[d.Ref] {
 		m.begin(a)
 	}
-	delete(m.leaving, d.Ref)
+	delete(m.waitingForExit, d.Ref)
 	h := m.actors[d.Ref]
 	delete(m.actors, d.Ref)
 	if h == nil {
@@ -129,7 +129,7 @@ func (m *Manager) undelivered(d *Deliver) {
 		d.Fail(otp.ErrNoProc) // Fail reports why the tenant is down
 		return
 	}
-	m.begin(&attempt{h: h, old: d.to, left: d})
+	m.begin(&attempt{h: h, old: d.to, undelivered: d})
 }
 
 // unopened ends the sessions that no client waits for any more. Their openers were refused when the
@@ -177,7 +177,7 @@ func (m *Manager) begin(a *attempt) {
 // attempt follows when it has left.
 func (m *Manager) attached(a attached) {
 	if a.ref, a.err = running(a.h, a.ref, a.err); a.err == nil && a.ref == a.old {
-		m.leaving[a.old] = append(m.leaving[a.old], a.attempt)
+		m.waitingForExit[a.old] = append(m.waitingForExit[a.old], a.attempt)
 		m.p.Monitor(a.old)
 		return
 	}
@@ -186,7 +186,7 @@ func (m *Manager) attached(a attached) {
 	}
 	delete(m.attaching, a.attempt)
 	if a.err != nil {
-		a.fail(unready(a.h))
+		a.fail(notReady(a.h))
 		return
 	}
 	if a.h.closed.Load() { // the session ended while its actor was being started
@@ -198,9 +198,9 @@ func (m *Manager) attached(a attached) {
 	if a.call != nil {
 		a.call.Reply(a.ref)
 	}
-	if a.left != nil {
-		if err := m.p.Send(a.ref, a.left); err != nil {
-			a.left.Fail(err)
+	if a.undelivered != nil {
+		if err := m.p.Send(a.ref, a.undelivered); err != nil {
+			a.undelivered.Fail(err)
 		}
 	}
 }

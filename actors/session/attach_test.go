@@ -71,7 +71,7 @@ func (x *actor) Receive(_ *otp.Process, msg any) error {
 			panic("asked to")
 		}
 		m.Out.Finish(jsonrpc.Response(m.Message.ID, nil))
-		m.Taken()
+		m.Seen()
 	}
 	return nil
 }
@@ -101,7 +101,9 @@ func (a *actors) perform(t *testing.T, test func(a *actors)) {
 			Random: a.random,
 		}
 		return []otp.Child{
-			{ID: "manager", Start: s.Heirs.Worker(func() otp.Behaviour { return session.New(o, a.index) })},
+			{ID: "manager", Start: s.CrashRestored.Worker(func() otp.Behaviour {
+				return session.New(o, a.index)
+			})},
 			{ID: "pool", Start: otp.Supervisor(otp.Spec{Strategy: otp.SimpleOneForOne,
 				Children: []otp.Child{{
 					Restart: otp.Temporary, Start: otp.WorkerWith(func(args any) otp.Behaviour {
@@ -424,7 +426,7 @@ func TestManagerStartsWithoutWhatItCannotLiveWith(t *testing.T) {
 			opened <- err
 		}()
 		a.Rest()
-		a.GivesUp("manager", "*struct {}", func() { a.Send("manager", &struct{}{}) })
+		a.DropsState("manager", "*struct {}", func() { a.Send("manager", &struct{}{}) })
 		if err := <-opened; err == nil {
 			t.Error("who was opening a session has one")
 		}

@@ -11,11 +11,11 @@ const retiring = math.MinInt64 / 2
 
 // Busy reports whether the session has work in flight or an open stream. A busy session is never
 // ended to make room for another.
-func (h *Handle) Busy() bool { return h.arriving.Load() != 0 || h.works() }
+func (h *Handle) Busy() bool { return h.undelivered.Load() != 0 || h.hasWork() }
 
-// works is like Busy, but ignores messages that the session's actor has not looked at yet.
-func (h *Handle) works() bool {
-	greets := h.Record() == nil || h.ref.Load() == nil && !h.asleep.Load()
+// hasWork is like Busy, but ignores messages that the session's actor has not looked at yet.
+func (h *Handle) hasWork() bool {
+	greets := h.Record() == nil || h.ref.Load() == nil && !h.dormant.Load()
 	return greets || h.InFlight() || h.calls.Busy() || h.questions.any() || h.streaming()
 }
 
@@ -27,7 +27,7 @@ func (h *Handle) streaming() bool {
 // Away returns how long the client has had neither a request in flight nor an open stream. It is 0
 // while the client has either.
 func (h *Handle) Away(now time.Time) time.Duration {
-	if h.arriving.Load() != 0 || h.InFlight() || h.calls.Busy() || h.streaming() {
+	if h.undelivered.Load() != 0 || h.InFlight() || h.calls.Busy() || h.streaming() {
 		return 0
 	}
 	return max(h.Idle(now), 1)
@@ -45,24 +45,24 @@ func (h *Handle) Unreached(now time.Time) time.Duration {
 // enter notes a message on its way to the session's actor. It returns false once the session has
 // ended.
 func (h *Handle) enter() bool {
-	if h.arriving.Add(1) > 0 {
+	if h.undelivered.Add(1) > 0 {
 		return true
 	}
-	h.arriving.Add(-1)
+	h.undelivered.Add(-1)
 	return false
 }
 
 // leave undoes enter.
-func (h *Handle) leave() { h.arriving.Add(-1) }
+func (h *Handle) leave() { h.undelivered.Add(-1) }
 
 // retire closes the session unless it is busy, and reports whether it closed it. A message that
 // arrives meanwhile either finds the session closed or keeps it open: see enter.
 func (h *Handle) retire() bool {
-	if h.works() || !h.arriving.CompareAndSwap(0, retiring) {
+	if h.hasWork() || !h.undelivered.CompareAndSwap(0, retiring) {
 		return false
 	}
-	if h.works() { // a message arrived, and the actor has started work on it
-		h.arriving.Add(-retiring)
+	if h.hasWork() { // a message arrived, and the actor has started work on it
+		h.undelivered.Add(-retiring)
 		return false
 	}
 	h.closed.Store(true)

@@ -14,7 +14,7 @@ func idleHandle() *Handle {
 		streams: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}).Streams("acme", "x"),
 	}
 	h.record.Store(&Record{})
-	h.asleep.Store(true)
+	h.dormant.Store(true)
 	return h
 }
 

@@ -15,9 +15,9 @@ type Calls struct {
 	all request.List
 
 	mu sync.Mutex // guards returns
-	// returns maps the sink of a retry to the exchange that the retry continues. The exchange waited
+	// retries maps the sink of a retry to the exchange that the retry continues. The exchange waited
 	// for its client, and need not be in all.
-	returns map[transport.Sink]uint64
+	retries map[transport.Sink]uint64
 }
 
 // Add notes a call that is being submitted.
@@ -33,7 +33,7 @@ func (c *Calls) get(exchange uint64) *request.Exchange {
 // Find lists the calls with the request id that the client wrote, except those that are being
 // cancelled already.
 func (c *Calls) Find(id string) (exchanges []uint64) {
-	for _, x := range c.all.Such(func(x *request.Exchange) bool {
+	for _, x := range c.all.Filter(func(x *request.Exchange) bool {
 		return x.Downstream.Raw() == id && !x.Cancelled()
 	}) {
 		exchanges = append(exchanges, x.ID)
@@ -44,23 +44,23 @@ func (c *Calls) Find(id string) (exchanges []uint64) {
 // carrier is a sink that forwards to another sink.
 type carrier interface{ Carries(out transport.Sink) bool }
 
-// Return notes that the client continues a call by a retry, whose outcome goes to out.
-func (c *Calls) Return(out transport.Sink, exchange uint64) {
+// AddRetry notes that the client continues a call by a retry, whose outcome goes to out.
+func (c *Calls) AddRetry(out transport.Sink, exchange uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.returns == nil {
-		c.returns = map[transport.Sink]uint64{}
+	if c.retries == nil {
+		c.retries = map[transport.Sink]uint64{}
 	}
-	c.returns[out] = exchange
+	c.retries[out] = exchange
 }
 
-// Answered forgets the retry whose outcome goes to out, because it has its outcome.
-func (c *Calls) Answered(out transport.Sink) {
+// RemoveRetry forgets the retry whose outcome goes to out, because it has its outcome.
+func (c *Calls) RemoveRetry(out transport.Sink) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.returns, out)
-	if len(c.returns) == 0 {
-		c.returns = nil
+	delete(c.retries, out)
+	if len(c.retries) == 0 {
+		c.retries = nil
 	}
 }
 
@@ -76,7 +76,7 @@ func (c *Calls) held() bool {
 func (c *Calls) Busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.all.Len()+len(c.returns) > 0
+	return c.all.Len()+len(c.retries) > 0
 }
 
 // Logged reports whether a call to the server is in flight that wants log lines.
@@ -94,7 +94,7 @@ func (c *Calls) Through(connection otp.Ref) bool {
 // Of finds the call whose outcome goes to out.
 func (c *Calls) Of(out transport.Sink) (exchange uint64, ok bool) {
 	c.mu.Lock()
-	exchange, ok = c.returns[out]
+	exchange, ok = c.retries[out]
 	c.mu.Unlock()
 	if ok {
 		return exchange, true

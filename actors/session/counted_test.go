@@ -19,7 +19,7 @@ func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
 	kept := quota.NewLedger(nil)
 	(&actors{index: session.NewIndex(kept), limit: 10}).perform(t, func(a *actors) {
 		h := a.ready()
-		before := kept.Of("acme").Holding().Kinds[quota.Requests]
+		before := kept.Account("acme").Holding().Kinds[quota.Requests]
 		if _, err := a.deliver(h, "hold"); err != nil {
 			a.T.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
 			}
 			waiting = append(waiting, out)
 			want += int64(len(large))
-			if got := kept.Of("acme").Holding().Kinds[quota.Requests]; got != want {
+			if got := kept.Account("acme").Holding().Kinds[quota.Requests]; got != want {
 				a.T.Errorf("%d bytes count, want %d", got, want)
 			}
 		}
@@ -42,7 +42,7 @@ func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
 			out.End()
 		}
 		a.Rest()
-		if got := kept.Of("acme").Holding().Kinds[quota.Requests]; got != before {
+		if got := kept.Account("acme").Holding().Kinds[quota.Requests]; got != before {
 			a.T.Errorf("%d bytes count in the end, want %d", got, before)
 		}
 		if err := h.Close(a.T.Context()); err != nil {
@@ -54,7 +54,7 @@ func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
 			a.T.Error("a session that has ended takes a message")
 		}
 		a.Rest()
-		if got := kept.Of("acme").Kept(); got != 0 {
+		if got := kept.Account("acme").Total(); got != 0 {
 			a.T.Errorf("%d bytes count for a message that nobody took", got)
 		}
 	})

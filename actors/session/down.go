@@ -32,7 +32,7 @@ func (h *Handle) Explain(err error) error {
 	if down := h.Down(); down != nil && (told != nil || otp.IsGone(err)) {
 		return down
 	}
-	if errors.Is(err, otp.ErrShunned) {
+	if errors.Is(err, otp.ErrOriginRefused) {
 		return Shunned(h.endpoint.Tenant, err)
 	}
 	return err
@@ -47,24 +47,25 @@ func Shunned(tenant string, err error) *protocol.Error {
 	return e
 }
 
-// unready returns the error for a client whose session's actor cannot be started now, because its
+// notReady returns the error for a client whose session's actor cannot be started now, because its
 // tenant is down, or is being stopped or started.
-func unready(h *Handle) error {
+func notReady(h *Handle) error {
 	if down := h.Down(); down != nil {
 		return down
 	}
-	return protocol.Unready("tenant "+h.endpoint.Tenant, time.Second)
+	return protocol.Starting("tenant "+h.endpoint.Tenant, time.Second)
 }
 
 // ended returns the outcome of a message whose tenant is down. A subscription that the client knows
 // of ends with a result, as the specification has a server end it (2026-07-28
 // §basic/patterns/subscriptions).
 func (d *Deliver) ended(down *protocol.Error, sent bool) jsonrpc.Message {
-	if d.told {
+	if d.acknowledged {
 		return jsonrpc.Response(d.Message.ID,
 			subscription.EndedFor(down, d.Message.ID, d.handle.index.Self))
 	}
 	return jsonrpc.Failure(d.Message.ID,
-		protocol.Translate(down.Cut(d.handle.endpoint.Server, sent).Repeating(d.Message.Method),
+		protocol.Translate(down.EndedBeforeAnswer(d.handle.endpoint.Server,
+			sent).MarkRetryable(d.Message.Method),
 			d.Version))
 }

@@ -11,7 +11,7 @@ import (
 // Working reports whether a request of the session has no outcome yet, or a message has just
 // arrived. Streams and subscriptions do not count, because they have no end of their own.
 func (h *Handle) Working() bool {
-	return h.arriving.Load() > 0 || h.InFlight() || h.calls.Busy()
+	return h.undelivered.Load() > 0 || h.InFlight() || h.calls.Busy()
 }
 
 // Awaited reports whether a call waits for the client: a server has asked the client something, and
@@ -20,7 +20,7 @@ func (h *Handle) Awaited() bool { return h.questions.any() || h.calls.held() }
 
 // Idle returns the time since any client last sent a message that was accepted.
 func (x *Index) Idle(now time.Time) time.Duration {
-	return time.Duration(clock.Steady(now) - x.heard.Load())
+	return time.Duration(clock.SteadyNanos(now) - x.lastHeard.Load())
 }
 
 // take refuses new work while the host is stopping. It notes the time of every accepted message.
@@ -30,7 +30,7 @@ func (x *Index) take(m *jsonrpc.Message, now time.Time) error {
 			return refused
 		}
 	}
-	x.heard.Store(clock.Steady(now))
+	x.lastHeard.Store(clock.SteadyNanos(now))
 	return nil
 }
 

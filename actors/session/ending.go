@@ -14,16 +14,16 @@ const endBatch = 64
 // ends tells the manager that there are sessions to end. The manager also sends it to itself.
 type ends struct{}
 
-// Class returns otp.Owed (reserved): there is one such message, and one more for each incarnation
-// of the manager.
-func (ends) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved): there is one such message, and one more for each
+// incarnation of the manager.
+func (ends) Class() otp.Class { return otp.Reserved }
 
 // endHeld is the manager's timer message: try the held sessions again, whose tenants may be served
 // again.
 type endHeld struct{}
 
-// Class returns otp.Owed: at most one timer sends this message.
-func (endHeld) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved: at most one timer sends this message.
+func (endHeld) Class() otp.Class { return otp.Reserved }
 
 // endings are the sessions that are to end.
 type endings struct {
@@ -108,7 +108,7 @@ func (m *Manager) endSome() {
 func (m *Manager) endLater() {
 	if !m.holding {
 		m.holding = true
-		m.p.After(otp.FirstHold, endHeld{})
+		m.p.After(otp.FirstOriginPause, endHeld{})
 	}
 }
 

@@ -8,42 +8,44 @@ import (
 	"mcpd/transport"
 )
 
-// greeting is the sink of the initialize request for which a session was opened. When the request
-// is refused, for any reason and by any part of the host, the session ends before its client hears
-// of the refusal. No client knows the id of that session, and a client that tries again gets
-// another one.
-type greeting struct {
+// initializeSink is the sink of the initialize request for which a session was opened. When the
+// request is refused, for any reason and by any part of the host, the session ends before its
+// client hears of the refusal. No client knows the id of that session, and a client that tries
+// again gets another one.
+type initializeSink struct {
 	transport.Sink
 	h    *Handle
 	over atomic.Bool
 }
 
-// greet makes a greeting for the session's first initialize. It returns nil for any other message.
-func (h *Handle) greet(d *Deliver) *greeting {
-	if d.Out == nil || d.Message.Method != "initialize" || h.Record() != nil || h.begun.Swap(true) {
+// wrapInitialize makes a greeting for the session's first initialize. It returns nil for any other
+// message.
+func (h *Handle) wrapInitialize(d *Deliver) *initializeSink {
+	if d.Out == nil || d.Message.Method != "initialize" || h.Record() != nil ||
+		h.initializing.Swap(true) {
 		return nil
 	}
-	g := &greeting{Sink: d.Out, h: h}
+	g := &initializeSink{Sink: d.Out, h: h}
 	d.Out = g
 	return g
 }
 
 // Finish implements transport.Sink.
-func (g *greeting) Finish(m jsonrpc.Message) bool {
+func (g *initializeSink) Finish(m jsonrpc.Message) bool {
 	if g.over.Swap(true) {
 		return false
 	}
 	if m.Error == nil && m.Kind() != jsonrpc.KindInvalid {
-		g.h.greeted.Store(true)
+		g.h.initialized.Store(true)
 	} else {
-		g.h.over(telemetry.ClosedRefused)
+		g.h.invalidate(telemetry.ClosedRefused)
 	}
 	return g.Sink.Finish(m)
 }
 
 // refuse ends the session when the handshake could not even begin.
-func (g *greeting) refuse() {
+func (g *initializeSink) refuse() {
 	if !g.over.Swap(true) {
-		g.h.over(telemetry.ClosedRefused)
+		g.h.invalidate(telemetry.ClosedRefused)
 	}
 }

@@ -24,48 +24,48 @@ import (
 // actor behind it crashes and is replaced. The state that a new actor needs to continue is in
 // Record. A Handle is safe for concurrent use.
 type Handle struct {
-	id       string
-	row      string
-	endpoint streamable.Endpoint
-	opened   time.Time
-	streams  *streamable.Streams
-	channel  bool                        // the session comes from an earlier host, over HTTP+SSE
-	push     func(jsonrpc.Message) error // for a transport without streams; nil otherwise
-	peer     *peerKey                    // for a session without a handshake
-	terms    *terms.Client               // for a session that was negotiated
-	idle     time.Duration               // longest unused time; 0 means the tenant's limit
-	clock    clock.Clock
-	manager  otp.Ref
-	storage  otp.Ref // the actor that stores the session; zero for none
-	index    *Index
-	told     []told // capabilities that servers are told of; guarded by the index
+	id          string
+	row         string
+	endpoint    streamable.Endpoint
+	opened      time.Time
+	streams     *streamable.Streams
+	channel     bool                        // the session comes from an earlier host, over HTTP+SSE
+	push        func(jsonrpc.Message) error // for a transport without streams; nil otherwise
+	peer        *peerKey                    // for a session without a handshake
+	terms       *terms.Client               // for a session that was negotiated
+	idle        time.Duration               // longest unused time; 0 means the tenant's limit
+	clock       clock.Clock
+	manager     otp.Ref
+	storage     otp.Ref // the actor that stores the session; zero for none
+	index       *Index
+	grantedSets []grantedSet // capabilities that servers are told of; guarded by the index
 
 	ref    atomic.Pointer[otp.Ref]
 	record atomic.Pointer[Record]
-	// counted is the session's quota reservation. It lasts until the session leaves the index.
-	counted atomic.Pointer[quota.Reservation]
-	// last is when the client was last heard of, in nanoseconds of clock.Steady.
+	// reservation is the session's quota reservation. It lasts until the session leaves the index.
+	reservation atomic.Pointer[quota.Reservation]
+	// last is when the client was last heard of, in nanoseconds of clock.SteadyNanos.
 	last atomic.Int64
-	// noted is the stored value of last, and grain is how far the two may be apart. Both are 0 for a
-	// session that does not survive the host.
-	noted, grain atomic.Int64
-	keeping      sync.Mutex // held while the session is stored
+	// storedLast is the stored value of last, and grain is how far the two may be apart. Both are 0
+	// for a session that does not survive the host.
+	storedLast, grain atomic.Int64
+	keeping           sync.Mutex // held while the session is stored
 
 	closed atomic.Bool
 	ending atomic.Bool // the manager is going to end the session
-	// begun says that an initialize arrived, and greeted that it was answered with a result.
-	begun, greeted atomic.Bool
-	// asleep says that the session was opened in an earlier host and has had no actor in this one.
+	// initializing says that an initialize arrived, and greeted that it was answered with a result.
+	initializing, initialized atomic.Bool
+	// dormant says that the session was opened in an earlier host and has had no actor in this one.
 	// waking says that an actor was requested.
-	asleep, waking atomic.Bool
-	// letGo says that the actor has released servers, because the client was silent.
-	letGo     atomic.Bool
-	listening atomic.Bool // the actor wants to be told of every call that ends
-	calls     Calls
-	questions Questions
-	waiting   atomic.Int64 // requests that the actor has neither answered nor passed on
-	arriving  atomic.Int64 // messages that no actor has looked at; see enter
-	listens   atomic.Int64 // subscriptions that are streams of their own
+	dormant, wakeRequested atomic.Bool
+	// released says that the actor has released servers, because the client was silent.
+	released    atomic.Bool
+	listening   atomic.Bool // the actor wants to be told of every call that ends
+	calls       Calls
+	questions   Questions
+	waiting     atomic.Int64 // requests that the actor has neither answered nor passed on
+	undelivered atomic.Int64 // messages that no actor has looked at; see enter
+	listens     atomic.Int64 // subscriptions that are streams of their own
 	// crashed is when the actor last ended before its session, and pause is how long its successor
 	// waited. Both belong to the manager.
 	crashed time.Time
@@ -139,8 +139,8 @@ func (h *Handle) Record() *Record { return h.record.Load() }
 // Store replaces the record. Only the session's actor calls it.
 func (h *Handle) Store(r *Record) {
 	h.record.Store(r)
-	h.counted.Load().Resize(h.size())
-	h.keep()
+	h.reservation.Load().Resize(h.size())
+	h.storeAsync()
 }
 
 // Version returns the negotiated revision, the zero Version before the handshake.
@@ -155,7 +155,7 @@ func (h *Handle) Version() protocol.Version {
 func (h *Handle) Opened() time.Time { return h.opened }
 
 // LastActive returns when the client was last heard of.
-func (h *Handle) LastActive() time.Time { return clock.Hour(h.clock.Now(), h.last.Load()) }
+func (h *Handle) LastActive() time.Time { return clock.WallTime(h.clock.Now(), h.last.Load()) }
 
 // Closed reports whether the session has ended for good.
 func (h *Handle) Closed() bool { return h.closed.Load() }
@@ -166,12 +166,12 @@ func (h *Handle) Calls() *Calls { return &h.calls }
 // Questions returns the open questions of servers to the client.
 func (h *Handle) Questions() *Questions { return &h.questions }
 
-// Waits adds more to the number of requests that the session's actor has neither answered nor
+// AddWaiting adds more to the number of requests that the session's actor has neither answered nor
 // passed on. A negative more lowers it.
-func (h *Handle) Waits(more int) { h.waiting.Add(int64(more)) }
+func (h *Handle) AddWaiting(more int) { h.waiting.Add(int64(more)) }
 
-// Listens sets how many subscriptions of the session are streams of their own.
-func (h *Handle) Listens(n int) { h.listens.Store(int64(n)) }
+// SetListens sets how many subscriptions of the session are streams of their own.
+func (h *Handle) SetListens(n int) { h.listens.Store(int64(n)) }
 
 // Subscriptions returns the number of the client's subscriptions: resources, and streams of their
 // own.
@@ -190,29 +190,29 @@ func (h *Handle) InFlight() bool { return h.waiting.Load() > 0 || h.calls.Len() 
 // Touch notes that the client is alive. It also stores the time, at most once per grain, so that
 // idle times continue over a restart of the host.
 func (h *Handle) Touch() {
-	now := clock.Steady(h.clock.Now())
+	now := clock.SteadyNanos(h.clock.Now())
 	h.last.Store(now)
-	if grain, noted := h.grain.Load(), h.noted.Load(); grain > 0 && now-noted >= grain &&
-		h.noted.CompareAndSwap(noted, now) {
-		h.keep()
+	if grain, noted := h.grain.Load(), h.storedLast.Load(); grain > 0 && now-noted >= grain &&
+		h.storedLast.CompareAndSwap(noted, now) {
+		h.storeAsync()
 	}
 }
 
 // Idle returns the time since the client was last heard of.
 func (h *Handle) Idle(now time.Time) time.Duration {
-	return time.Duration(clock.Steady(now) - h.last.Load())
+	return time.Duration(clock.SteadyNanos(now) - h.last.Load())
 }
 
-// LetGo notes that the session's actor is to be told when its client is back.
-func (h *Handle) LetGo() { h.letGo.Store(true) }
+// MarkReleased notes that the session's actor is to be told when its client is back.
+func (h *Handle) MarkReleased() { h.released.Store(true) }
 
 // Wake gives a session from an earlier host an actor, so that its client gets the notifications of
 // servers. If the client was silent, Wake has the actor make its connections again.
 func (h *Handle) Wake() {
-	if h.letGo.Load() && h.letGo.Swap(false) {
-		_ = h.Send(Back{})
+	if h.released.Load() && h.released.Swap(false) {
+		_ = h.Send(ClientBack{})
 	}
-	if h.asleep.Load() && !h.waking.Swap(true) {
+	if h.dormant.Load() && !h.wakeRequested.Swap(true) {
 		_ = h.manager.Send(&Wake{h})
 	}
 }
@@ -239,26 +239,26 @@ func (h *Handle) Deliver(ctx context.Context, m jsonrpc.Message, out transport.S
 
 func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 	if h.closed.Load() {
-		return h.gone()
+		return h.goneError()
 	}
 	if err := h.index.take(&d.Message, h.clock.Now()); err != nil {
 		return err
 	}
 	if !h.enter() {
-		return h.gone()
+		return h.goneError()
 	}
 	d.handle = h
 	d.entered.Store(true)
 	if large(d.Message) {
 		d.count(h.index.account(h.endpoint.Tenant))
 	}
-	g := h.greet(d)
-	err := h.hand(ctx, d)
+	g := h.wrapInitialize(d)
+	err := h.sendDeliver(ctx, d)
 	if err != nil {
 		if down := h.Down(); down != nil { // this explains the failure better, whatever its direct cause
 			err = down
 		}
-		d.Taken()
+		d.Seen()
 		if g != nil {
 			g.refuse()
 		}
@@ -268,18 +268,18 @@ func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 
 // gone returns the error for a message to a session that has ended. A peer's clients know of no
 // session; their next request makes another peer.
-func (h *Handle) gone() error {
+func (h *Handle) goneError() error {
 	if down := h.Down(); down != nil { // which may have ended the session too
 		return down
 	}
 	if h.peer != nil {
-		return protocol.Unready("the actor for clients of this kind", time.Second)
+		return protocol.Starting("the actor for clients of this kind", time.Second)
 	}
 	return streamable.ErrNoSession
 }
 
-// hand is deliver for a session that has not ended.
-func (h *Handle) hand(ctx context.Context, d *Deliver) error {
+// sendDeliver is deliver for a session that has not ended.
+func (h *Handle) sendDeliver(ctx context.Context, d *Deliver) error {
 	if down := h.Down(); down != nil {
 		return down
 	}
@@ -289,7 +289,7 @@ func (h *Handle) hand(ctx context.Context, d *Deliver) error {
 		return refuse(err)
 	}
 	if h.closed.Load() {
-		return h.gone()
+		return h.goneError()
 	}
 	ref, err := otp.Do[AttachRequest, otp.Ref](ctx, h.manager, AttachRequest{Handle: h, Gone: d.to})
 	if err != nil {
@@ -318,7 +318,7 @@ func refuse(err error) error {
 	case errors.Is(err, otp.ErrOverloaded):
 		return protocol.Overloaded("session", time.Second)
 	case errors.Is(err, context.DeadlineExceeded):
-		return protocol.Unready("the session", time.Second)
+		return protocol.Starting("the session", time.Second)
 	case errors.Is(err, otp.ErrNoProc):
 		return streamable.ErrNoSession
 	}
@@ -358,13 +358,13 @@ func (h *Handle) Close(ctx context.Context) error {
 	const why = telemetry.ClosedByClient
 	if _, err := otp.Do[CloseRequest, struct{}](ctx, h.manager,
 		CloseRequest{Tenant: h.endpoint.Tenant, ID: h.id, Reason: why}); err != nil {
-		h.over(why)
+		h.invalidate(why)
 	}
 	return nil
 }
 
 // over invalidates the session at once, and has the manager end it.
-func (h *Handle) over(why telemetry.Closing) {
+func (h *Handle) invalidate(why telemetry.Closing) {
 	h.closed.Store(true)
 	h.End(why)
 }

@@ -16,9 +16,9 @@ func heap() int64 {
 func TestHandlesGiveTheirRoomBack(t *testing.T) {
 	const crowd, most = 100_000, 100 << 10
 	one := make([]Handle, crowd)
-	for _, stay := range []int{0, 1, spacious - 1} {
+	for _, stay := range []int{0, 1, shrinkFrom - 1} {
 		before := heap()
-		var s handles
+		var s handleSet
 		for i := range one {
 			s.add(&one[i])
 		}

@@ -18,9 +18,9 @@ type tenantHolds struct {
 
 // principalHolds is removed together with its last session or peer.
 type principalHolds struct {
-	sessions handles
-	peers    handles
-	sets     sets
+	sessions handleSet
+	peers    handleSet
+	sets     capabilitySets
 }
 
 // of finds the holdings of a principal, nil if it has none.
@@ -46,7 +46,7 @@ func (t holdings) make(ep streamable.Endpoint) *principalHolds {
 	return p
 }
 
-func (p *principalHolds) kind(h *Handle) *handles {
+func (p *principalHolds) kind(h *Handle) *handleSet {
 	if h.peer != nil {
 		return &p.peers
 	}
@@ -73,27 +73,27 @@ func (t holdings) remove(h *Handle, now time.Duration) {
 	if h.peer == nil {
 		t[h.endpoint.Tenant].sessions--
 	}
-	for _, t := range h.told {
+	for _, t := range h.grantedSets {
 		p.sets.release(t.granted, now)
 	}
-	h.told = nil
+	h.grantedSets = nil
 	t.tidy(h.endpoint, now)
 }
 
 // resume takes over the capability sets from before a crash, and counts their uses again.
-func (p *principalHolds) resume(before sets, now time.Duration) {
-	p.sets = sets{uses: map[protocol.Fingerprint]int{}, left: before.left}
-	for _, kind := range []handles{p.sessions, p.peers} {
+func (p *principalHolds) resume(before capabilitySets, now time.Duration) {
+	p.sets = capabilitySets{uses: map[protocol.Fingerprint]int{}, unusedSince: before.unusedSince}
+	for _, kind := range []handleSet{p.sessions, p.peers} {
 		for h := range kind.all {
-			for _, t := range h.told {
+			for _, t := range h.grantedSets {
 				p.sets.uses[t.granted]++
-				delete(p.sets.left, t.granted)
+				delete(p.sets.unusedSince, t.granted)
 			}
 		}
 	}
 	for f := range before.uses {
 		if p.sets.uses[f] == 0 {
-			p.sets.left[f] = now
+			p.sets.unusedSince[f] = now
 		}
 	}
 }
@@ -111,22 +111,22 @@ func (t holdings) tidy(ep streamable.Endpoint, now time.Duration) {
 }
 
 // told is a set of capabilities that a client declares, with the set that servers are told of.
-type told struct{ declared, granted protocol.Fingerprint }
+type grantedSet struct{ declared, granted protocol.Fingerprint }
 
-// tell returns the set of capabilities that servers are told of on behalf of a session whose client
-// declares f. The answer stays the same for the life of the session, because its connections are
-// found by it.
-func (t holdings) tell(h *Handle, f protocol.Fingerprint, now time.Duration) protocol.Fingerprint {
+// grant returns the set of capabilities that servers are told of on behalf of a session whose
+// client declares f. The answer stays the same for the life of the session, because its connections
+// are found by it.
+func (t holdings) grant(h *Handle, f protocol.Fingerprint, now time.Duration) protocol.Fingerprint {
 	p := t.of(h.endpoint)
 	if p == nil { // the session has ended, and servers are told nothing more
 		return 0
 	}
-	for _, before := range h.told {
+	for _, before := range h.grantedSets {
 		if before.declared == f {
 			return before.granted
 		}
 	}
 	granted := p.sets.grant(f, now)
-	h.told = append(h.told, told{f, granted})
+	h.grantedSets = append(h.grantedSets, grantedSet{f, granted})
 	return granted
 }

@@ -21,8 +21,8 @@ const (
 // connections. A peer with calls, which may wait for their user, is not forgotten.
 const PeerIdle = 5 * time.Minute
 
-// mayIdle returns how long a session may stay unused.
-func (m *Manager) mayIdle(h *Handle) time.Duration {
+// idleLimit returns how long a session may stay unused.
+func (m *Manager) idleLimit(h *Handle) time.Duration {
 	limit := m.o.Idle(h.endpoint.Tenant)
 	switch {
 	case h.peer != nil:
@@ -52,14 +52,14 @@ func (m *Manager) arm(d time.Duration) {
 func (m *Manager) sweep() (ended int) {
 	now := m.o.Clock.Now()
 	due := map[*Handle]telemetry.Closing{}
-	for _, h := range m.index.InOrder(func(h *Handle) (is bool) {
+	for _, h := range m.index.Sorted(func(h *Handle) (is bool) {
 		if !m.p.OnBehalf(h.endpoint.Tenant, func() {
 			var why telemetry.Closing
-			if why, is = m.over(h, now); is {
+			if why, is = m.expired(h, now); is {
 				due[h] = why
 			}
 		}) {
-			m.arm(otp.FirstHold) // its tenant is on hold
+			m.arm(otp.FirstOriginPause) // its tenant is on hold
 		}
 		return is
 	}) {
@@ -72,8 +72,8 @@ func (m *Manager) sweep() (ended int) {
 
 // over says whether a session must end now, and why. If it need not, over schedules the sweep for
 // the time when it may have to.
-func (m *Manager) over(h *Handle, now time.Time) (why telemetry.Closing, is bool) {
-	if !h.Streamed() || m.departs(h) {
+func (m *Manager) expired(h *Handle, now time.Time) (why telemetry.Closing, is bool) {
+	if !h.Streamed() || m.unserved(h) {
 		return why, false
 	}
 	if age := m.o.Age(h.endpoint.Tenant); age > 0 {
@@ -82,8 +82,8 @@ func (m *Manager) over(h *Handle, now time.Time) (why telemetry.Closing, is bool
 		}
 		m.arm(age - now.Sub(h.opened))
 	}
-	limit := m.mayIdle(h)
-	if h.Lasting() {
+	limit := m.idleLimit(h)
+	if h.Persistent() {
 		h.grain.Store(int64(grain(limit)))
 	}
 	left := limit - h.Idle(now)

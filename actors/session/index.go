@@ -25,20 +25,20 @@ type Index struct {
 	Ending func() *protocol.Error
 	Self   protocol.Implementation
 
-	byID  sync.Map // string -> *Handle, for sessions and peers
-	peers sync.Map // peerKey -> *Handle
-	total atomic.Int64
-	heard atomic.Int64 // when a client last sent a message, in nanoseconds of clock.Steady
-	ends  endings
+	byID      sync.Map // string -> *Handle, for sessions and peers
+	peers     sync.Map // peerKey -> *Handle
+	total     atomic.Int64
+	lastHeard atomic.Int64 // when a client last sent a message, in nanoseconds of clock.SteadyNanos
+	ends      endings
 
 	kept *quota.Ledger // quotas of the tenants; nil counts nothing
 
-	mu   sync.Mutex // guards held and Handle.told
-	held holdings
+	mu       sync.Mutex // guards held and Handle.told
+	holdings holdings
 }
 
 // NewIndex makes an empty index. It charges sessions and peers to their tenants' quotas in kept.
-func NewIndex(kept *quota.Ledger) *Index { return &Index{kept: kept, held: holdings{}} }
+func NewIndex(kept *quota.Ledger) *Index { return &Index{kept: kept, holdings: holdings{}} }
 
 // Get finds a session by its secret id.
 func (x *Index) Get(id string) (*Handle, bool) {
@@ -65,29 +65,29 @@ func (x *Index) Len() int { return int(x.total.Load()) }
 func (x *Index) Tenant(t string) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if held := x.held[t]; held != nil {
+	if held := x.holdings[t]; held != nil {
 		return held.sessions
 	}
 	return 0
 }
 
 // tenants returns the numbers of sessions of all tenants.
-func (x *Index) tenants() claims {
+func (x *Index) tenants() sessionCounts {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all := make(claims, len(x.held))
-	for name, t := range x.held {
+	all := make(sessionCounts, len(x.holdings))
+	for name, t := range x.holdings {
 		all[name] = t.sessions
 	}
 	return all
 }
 
 // principals returns the numbers of sessions of all principals of a tenant.
-func (x *Index) principals(tenant string) claims {
+func (x *Index) principals(tenant string) sessionCounts {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all := claims{}
-	if t := x.held[tenant]; t != nil {
+	all := sessionCounts{}
+	if t := x.holdings[tenant]; t != nil {
 		for name, p := range t.principals {
 			all[name] = len(p.sessions.all)
 		}
@@ -100,7 +100,7 @@ func (x *Index) principals(tenant string) claims {
 func (x *Index) Principal(ep streamable.Endpoint) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if p := x.held.of(ep); p != nil {
+	if p := x.holdings.of(ep); p != nil {
 		return len(p.sessions.all)
 	}
 	return 0
@@ -110,7 +110,7 @@ func (x *Index) Principal(ep streamable.Endpoint) int {
 func (x *Index) Channels(ep streamable.Endpoint) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	p := x.held.of(ep)
+	p := x.holdings.of(ep)
 	if p == nil {
 		return false
 	}
@@ -127,17 +127,17 @@ func (x *Index) Channels(ep streamable.Endpoint) bool {
 func (x *Index) Peers(ep streamable.Endpoint) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if p := x.held.of(ep); p != nil {
+	if p := x.holdings.of(ep); p != nil {
 		return len(p.peers.all)
 	}
 	return 0
 }
 
-// Holds returns the number of sessions and peers of a tenant.
-func (x *Index) Holds(tenant string) (n int) {
+// Count returns the number of sessions and peers of a tenant.
+func (x *Index) Count(tenant string) (n int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if held := x.held[tenant]; held != nil {
+	if held := x.holdings[tenant]; held != nil {
 		for _, p := range held.principals {
 			n += len(p.sessions.all) + len(p.peers.all)
 		}
@@ -145,24 +145,24 @@ func (x *Index) Holds(tenant string) (n int) {
 	return n
 }
 
-// Tell returns the set of capabilities that servers are told of on behalf of h, if its client
+// GrantSet returns the set of capabilities that servers are told of on behalf of h, if its client
 // declares f. The set is f itself unless the principal has too many sets, and always a subset of f.
-func (h *Handle) Tell(f protocol.Fingerprint) protocol.Fingerprint {
+func (h *Handle) GrantSet(f protocol.Fingerprint) protocol.Fingerprint {
 	h.index.mu.Lock()
 	defer h.index.mu.Unlock()
-	return h.index.held.tell(h, f, h.since())
+	return h.index.holdings.grant(h, f, h.since())
 }
 
 // since returns the current time on the clock by which sets are remembered.
-func (h *Handle) since() time.Duration { return time.Duration(clock.Steady(h.clock.Now())) }
+func (h *Handle) since() time.Duration { return time.Duration(clock.SteadyNanos(h.clock.Now())) }
 
 // Each calls f for every session and peer until f returns false.
 func (x *Index) Each(f func(*Handle) bool) {
 	x.byID.Range(func(_, v any) bool { return f(v.(*Handle)) })
 }
 
-// InOrder lists the sessions and peers for which such returns true, sorted by row.
-func (x *Index) InOrder(such func(*Handle) bool) (list []*Handle) {
+// Sorted lists the sessions and peers for which such returns true, sorted by row.
+func (x *Index) Sorted(such func(*Handle) bool) (list []*Handle) {
 	x.Each(func(h *Handle) bool {
 		if such(h) {
 			list = append(list, h)
@@ -183,7 +183,7 @@ func (x *Index) add(h *Handle) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.held.add(h)
+	x.holdings.add(h)
 }
 
 // remove deletes the session, and reports whether it was there.
@@ -191,7 +191,7 @@ func (x *Index) remove(h *Handle) bool {
 	if !x.byID.CompareAndDelete(h.id, h) {
 		return false
 	}
-	h.counted.Load().Release()
+	h.reservation.Load().Release()
 	if h.peer != nil {
 		x.peers.CompareAndDelete(*h.peer, h)
 	} else {
@@ -199,6 +199,6 @@ func (x *Index) remove(h *Handle) bool {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.held.remove(h, h.since())
+	x.holdings.remove(h, h.since())
 	return true
 }

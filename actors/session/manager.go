@@ -48,9 +48,9 @@ type Options struct {
 	// Serves reports whether the sessions of an endpoint may still be used. A nil Serves means that
 	// they always may.
 	Serves func(streamable.Endpoint) bool
-	// Parting is how long a session that may no longer be used is kept while it has requests in
+	// EndGrace is how long a session that may no longer be used is kept while it has requests in
 	// flight.
-	Parting time.Duration
+	EndGrace time.Duration
 	// Idle is how long a tenant's session lasts without a request or an open stream.
 	Idle func(tenant string) time.Duration
 	// Age is how long a session lasts in all. There is no bound if Age is nil or returns 0.
@@ -76,37 +76,39 @@ type Manager struct {
 	o     Options
 	p     *otp.Process
 	index *Index
-	// useless are the stored records that were of no use, until they are reported.
-	useless useless
-	// leaving holds the attempts that wait for an old actor, which accepts nothing any more, to leave
-	// its row.
-	leaving map[otp.Ref][]*attempt
-	timer   otp.Timer // for the next sweep
-	holding bool      // an endHeld message is on its way
-	due     time.Time // when timer fires; zero when it is not set
+	// droppedRecords are the stored records that were of no use, until they are reported.
+	droppedRecords droppedRecords
+	// waitingForExit holds the attempts that wait for an old actor, which accepts nothing any more, to
+	// leave its row.
+	waitingForExit map[otp.Ref][]*attempt
+	timer          otp.Timer // for the next sweep
+	holding        bool      // an endHeld message is on its way
+	due            time.Time // when timer fires; zero when it is not set
 	// spare are the eviction candidates.
-	spare map[group]spares
-	*kept
+	candidates map[group]candidates
+	*carriedState
 }
 
 // kept is the carried state: the requests that wait for an actor, and the running actors.
-type kept struct {
+type carriedState struct {
 	opening   map[*Open]*Handle
 	attaching map[*attempt]struct{}
 	actors    map[otp.Ref]*Handle
 }
 
 // Abandon fails all waiting requests, because there will be no other manager.
-func (k *kept) Abandon(reason error) {
-	for call := range order.By(k.opening, k.earlier) {
+func (k *carriedState) Abandon(reason error) {
+	for call := range order.SortedBy(k.opening, k.earlier) {
 		call.Fail(reason)
 	}
-	for a := range order.By(k.attaching, byRow) {
+	for a := range order.SortedBy(k.attaching, byRow) {
 		a.fail(reason)
 	}
 }
 
-func (k *kept) earlier(a, b *Open) int { return cmp.Compare(k.opening[a].row, k.opening[b].row) }
+func (k *carriedState) earlier(a, b *Open) int {
+	return cmp.Compare(k.opening[a].row, k.opening[b].row)
+}
 
 func byRow(a, b *attempt) int { return cmp.Compare(a.h.row, b.h.row) }
 
@@ -154,21 +156,21 @@ type (
 	}
 )
 
-// Class returns otp.Owed (reserved): there is one such message for each start of an actor.
-func (resume) Class() otp.Class { return otp.Owed }
+// Class returns otp.Reserved (reserved): there is one such message for each start of an actor.
+func (resume) Class() otp.Class { return otp.Reserved }
 
 // Init takes over the sessions' actors. It requests again those that were being started, because
 // the answer went to the previous incarnation.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	m.leaving, m.spare = map[otp.Ref][]*attempt{}, map[group]spares{}
-	m.index.recount(time.Duration(clock.Steady(m.o.Clock.Now())))
+	m.waitingForExit, m.candidates = map[otp.Ref][]*attempt{}, map[group]candidates{}
+	m.index.recount(time.Duration(clock.SteadyNanos(m.o.Clock.Now())))
 	var heir bool
-	if m.kept, heir = p.Heir().(*kept); !heir {
-		m.kept = &kept{
+	if m.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+		m.carriedState = &carriedState{
 			opening: map[*Open]*Handle{}, attaching: map[*attempt]struct{}{}, actors: map[otp.Ref]*Handle{},
 		}
-		p.SetHeir(m.kept)
+		p.SetCarriedState(m.carriedState)
 	}
 	if m.o.Records.Due(p, "sessions") { // once only: the index outlives the manager
 		m.restore()
@@ -180,19 +182,19 @@ func (m *Manager) Init(p *otp.Process) error {
 		}
 		return true
 	})
-	for ref := range order.By(m.actors, otp.Ref.Compare) {
+	for ref := range order.SortedBy(m.actors, otp.Ref.Compare) {
 		p.Monitor(ref)
 	}
 	m.unopened()
-	for call, h := range order.By(m.opening, m.earlier) {
+	for call, h := range order.SortedBy(m.opening, m.earlier) {
 		_ = p.Post(resume{h, func() { m.start(call, h) }})
 	}
-	for a := range order.By(m.attaching, byRow) {
+	for a := range order.SortedBy(m.attaching, byRow) {
 		_ = p.Post(resume{a.h, func() { m.begin(a) }})
 	}
 	m.arm(0)
 	// the previous incarnation may have waited for sessions to finish
-	p.After(lookEvery, depart{m.o.Clock.Now().Add(m.o.Parting)})
+	p.After(lookEvery, endUnserved{m.o.Clock.Now().Add(m.o.EndGrace)})
 	m.index.ends.release()
 	return p.Send(p.Self(), ends{}) // sessions may be waiting to be ended
 }
@@ -235,8 +237,8 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	case *Reload:
 		m.reload(msg.Req)
 		msg.Reply(struct{}{})
-	case depart:
-		m.depart(msg)
+	case endUnserved:
+		m.endUnserved(msg)
 	}
 	return nil
 }
@@ -280,13 +282,13 @@ func (m *Manager) open(call *Open) {
 	}
 	h.row = row
 	h.Touch()
-	if h.Lasting() {
-		h.grain.Store(int64(grain(m.mayIdle(h))))
+	if h.Persistent() {
+		h.grain.Store(int64(grain(m.idleLimit(h))))
 	}
 	m.index.add(h) // now, so that concurrent requests count; no client knows the id yet
 	m.opening[call] = h
 	if h.Streamed() {
-		m.arm(m.mayIdle(h))
+		m.arm(m.idleLimit(h))
 		if age := m.o.Age(ep.Tenant); age > 0 {
 			m.arm(age)
 		}
@@ -361,17 +363,17 @@ func (m *Manager) started(s started) {
 			m.index.remove(s.h)
 			s.h.closed.Store(true)
 		}
-		s.call.Fail(unready(s.h))
+		s.call.Fail(notReady(s.h))
 		return
 	}
 	m.follow(s.h, s.ref)
 	if s.h.closed.Load() {
 		_ = m.p.Send(s.ref, &Expired{})
-		s.call.Fail(unready(s.h))
+		s.call.Fail(notReady(s.h))
 		return
 	}
 	if c := s.h.terms; c != nil {
-		s.h.keep()
+		s.h.storeAsync()
 		m.o.Emit(telemetry.SessionOpened{
 			Where: telemetry.Where{
 				Tenant: s.h.endpoint.Tenant, Server: s.h.endpoint.Server, Session: s.h.row,
@@ -414,7 +416,7 @@ func (m *Manager) unfollow(h *Handle) {
 	if delete(m.actors, ref); len(m.actors) == 0 {
 		m.actors = map[otp.Ref]*Handle{} // a map that was large keeps its memory
 	}
-	if len(m.leaving[ref]) == 0 {
+	if len(m.waitingForExit[ref]) == 0 {
 		m.p.Demonitor(ref)
 	}
 }
@@ -429,7 +431,7 @@ func (m *Manager) end(h *Handle, reason telemetry.Closing) {
 	h.Forget()
 	// After a failed handshake an HTTP+SSE channel still belongs to its client, who may try again. A
 	// channel from an earlier host has completed its handshake there.
-	if h.greeted.Load() || h.channel || !h.streams.Channel() {
+	if h.initialized.Load() || h.channel || !h.streams.Channel() {
 		h.streams.Close()
 	}
 	m.unfollow(h)

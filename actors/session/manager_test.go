@@ -25,7 +25,7 @@ type dummy struct{ otp.Base }
 
 func (dummy) Receive(_ *otp.Process, msg any) error {
 	if d, ok := msg.(*session.Deliver); ok {
-		d.Taken()
+		d.Seen()
 	}
 	if _, over := msg.(*session.Expired); over {
 		return otp.ErrShutdown
@@ -70,7 +70,7 @@ func runIdle(t *testing.T, limit time.Duration, test func(r *rig)) {
 			Serves: func(ep streamable.Endpoint) bool {
 				_, gone := r.gone.Load(ep)
 				return !gone
-			}, Parting: 10 * time.Second,
+			}, EndGrace: 10 * time.Second,
 			OfPrincipal: func(string) int {
 				return int(r.each.Load())
 			}, Age: func(string) time.Duration { return time.Duration(r.age.Load()) },
@@ -179,8 +179,8 @@ func TestSessionsOfAPrincipalAreBounded(t *testing.T) {
 	run(t, func(r *rig) {
 		r.each.Store(2)
 		first := r.open()
-		first.Waits(1)
-		r.open().Waits(1)
+		first.AddWaiting(1)
+		r.open().AddWaiting(1)
 		ask := func(principal string) error {
 			ep := streamable.Endpoint{Tenant: "acme", Server: "one", Principal: principal}
 			_, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{

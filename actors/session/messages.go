@@ -33,13 +33,13 @@ type Deliver struct {
 
 	// kept is the reservation of a large message in its tenant's quota, until an actor has looked at
 	// the message or takes the reservation over.
-	kept atomic.Pointer[quota.Reservation]
+	reservation atomic.Pointer[quota.Reservation]
 
-	handle  *Handle     // the session that it is delivered to
-	to      otp.Ref     // the actor it was sent to
-	entered atomic.Bool // the handle counts it as arriving, until an actor has looked at it
-	again   bool        // it was sent to another actor before
-	told    bool        // the client of a subscription was sent the acknowledgement
+	handle       *Handle     // the session that it is delivered to
+	to           otp.Ref     // the actor it was sent to
+	entered      atomic.Bool // the handle counts it as arriving, until an actor has looked at it
+	redelivered  bool        // it was sent to another actor before
+	acknowledged bool        // the client of a subscription was sent the acknowledgement
 	// Version is the revision that the client speaks.
 	Version protocol.Version
 }
@@ -48,34 +48,34 @@ type Deliver struct {
 // the first time only, so that a client gets only one even if the session's actor changes. After
 // this the subscription survives the next crash too, because this actor did not crash on it.
 func (d *Deliver) Acknowledge() (first bool) {
-	first = !d.told
-	d.told, d.again = true, false
+	first = !d.acknowledged
+	d.acknowledged, d.redelivered = true, false
 	return first
 }
 
 // Acknowledged reports whether the client was sent the acknowledgement.
-func (d *Deliver) Acknowledged() bool { return d.told }
+func (d *Deliver) Acknowledged() bool { return d.acknowledged }
 
-// Taken notes that an actor of the session has looked at the message. From here on the session
+// Seen notes that an actor of the session has looked at the message. From here on the session
 // tracks the work that the message causes.
-func (d *Deliver) Taken() {
-	d.Keep().Release()
+func (d *Deliver) Seen() {
+	d.TakeReservation().Release()
 	if d.entered.Swap(false) {
 		d.handle.leave()
 	}
 }
 
-// Keep hands over the message's reservation in its tenant's quota. It returns nil when the message
-// is small, or the reservation was handed over before.
-func (d *Deliver) Keep() *quota.Reservation { return d.kept.Swap(nil) }
+// TakeReservation hands over the message's reservation in its tenant's quota. It returns nil when
+// the message is small, or the reservation was handed over before.
+func (d *Deliver) TakeReservation() *quota.Reservation { return d.reservation.Swap(nil) }
 
-// Counts reports whether the message has a reservation in its tenant's quota.
-func (d *Deliver) Counts() bool { return d.kept.Load() != nil }
+// HasReservation reports whether the message has a reservation in its tenant's quota.
+func (d *Deliver) HasReservation() bool { return d.reservation.Load() != nil }
 
 // count reserves the size of a large message in its tenant's quota.
 func (d *Deliver) count(kept *quota.Account) {
 	n := len(d.Message.Params) + len(d.Message.Result) + d.Message.Error.Size()
-	d.kept.Store(kept.Hold(quota.Requests, n))
+	d.reservation.Store(kept.Count(quota.Requests, n))
 }
 
 // Fail answers the request when the actor could not handle it. If the actor crashed on another
@@ -83,15 +83,15 @@ func (d *Deliver) count(kept *quota.Account) {
 // once.
 func (d *Deliver) Fail(err error) {
 	// No other actor can answer initialize: the negotiated terms may already be stored.
-	_, greets := d.Out.(*greeting)
-	if errors.Is(err, otp.ErrNoProc) && d.handle != nil && !d.again && !greets &&
+	_, greets := d.Out.(*initializeSink)
+	if errors.Is(err, otp.ErrNoProc) && d.handle != nil && !d.redelivered && !greets &&
 		!d.handle.closed.Load() {
-		d.again = true
+		d.redelivered = true
 		if d.handle.manager.Send(&Undelivered{d}) == nil {
 			return
 		}
 	}
-	defer d.Taken()
+	defer d.Seen()
 	if d.Out == nil {
 		return
 	}
@@ -110,7 +110,7 @@ func (d *Deliver) Fail(err error) {
 		if h.closed.Load() {
 			why = protocol.SessionGone()
 		}
-		why = why.Unanswered(h.endpoint.Server, sent).Repeating(d.Message.Method)
+		why = why.WithoutAnswer(h.endpoint.Server, sent).MarkRetryable(d.Message.Method)
 	}
 	d.Out.Finish(request.Failure(d.Message.ID, why, d.Version))
 }
@@ -126,15 +126,15 @@ func (d *Deliver) Fail(err error) {
 //	Stop, HangUp           a few for each shutdown of the listeners
 //	Abandoned              one for each request whose client has gone
 
-func (*Undelivered) Class() otp.Class  { return otp.Owed }
-func (*Expired) Class() otp.Class      { return otp.Owed }
-func (*Wake) Class() otp.Class         { return otp.Owed }
-func (Reconfigured) Class() otp.Class  { return otp.Owed }
-func (ReloadRequest) Class() otp.Class { return otp.Owed }
-func (Back) Class() otp.Class          { return otp.Owed }
-func (Stop) Class() otp.Class          { return otp.Owed }
-func (HangUp) Class() otp.Class        { return otp.Owed }
-func (*Abandoned) Class() otp.Class    { return otp.Owed }
+func (*Undelivered) Class() otp.Class  { return otp.Reserved }
+func (*Expired) Class() otp.Class      { return otp.Reserved }
+func (*Wake) Class() otp.Class         { return otp.Reserved }
+func (Reconfigured) Class() otp.Class  { return otp.Reserved }
+func (ReloadRequest) Class() otp.Class { return otp.Reserved }
+func (ClientBack) Class() otp.Class    { return otp.Reserved }
+func (Stop) Class() otp.Class          { return otp.Reserved }
+func (HangUp) Class() otp.Class        { return otp.Reserved }
+func (*Abandoned) Class() otp.Class    { return otp.Reserved }
 
 // OpenRequest asks the manager for a new session at an endpoint. The answer is its handle, or the
 // reason why there is none.
@@ -161,8 +161,9 @@ type OpenRequest struct {
 type Peer struct {
 	Version      protocol.Version
 	Capabilities protocol.ClientCapabilities
-	// Meets are the capabilities that the tenant's policy requires and that the peer's clients have.
-	Meets string
+	// Required are the capabilities that the tenant's policy requires and that the peer's clients
+	// have.
+	Required string
 	// Info identifies all clients of the peer. It is zero for a peer that is distinguished by its
 	// capabilities only.
 	Info protocol.Implementation
@@ -179,16 +180,16 @@ type peerKey struct {
 	endpoint     streamable.Endpoint
 	version      protocol.Version
 	capabilities protocol.Fingerprint
-	meets        string
+	required     string
 	client       string
 }
 
 func (p *Peer) key(ep streamable.Endpoint) peerKey {
 	f := p.Capabilities.Fingerprint()
 	if ep.Server == "" { // the aggregate of all servers supports no other extensions
-		f &^= protocol.OfOthers
+		f &^= protocol.OtherExtensions
 	}
-	return peerKey{ep, p.Version, f, p.Meets, p.Info.Name}
+	return peerKey{ep, p.Version, f, p.Required, p.Info.Name}
 }
 
 // Wake asks the manager for an actor for a session that has had none in this host, because its
@@ -242,8 +243,8 @@ type SweepRequest struct{}
 // ReloadRequest names the tenants whose servers have changed.
 type ReloadRequest struct{ Changed map[string]bool }
 
-// Back tells a session's actor, which had released servers, that its client is back.
-type Back struct{}
+// ClientBack tells a session's actor, which had released servers, that its client is back.
+type ClientBack struct{}
 
 // Stop tells a session's actor that the host is about to stop. The actor refuses every request that
 // it has neither answered nor passed on. The request manager answers the rest. Subscriptions go on.

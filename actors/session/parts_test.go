@@ -42,7 +42,7 @@ func TestBatchThatCrashesIsChargedToOneTenant(t *testing.T) {
 // of others end at once, however many of the held tenant's wait. The manager is idle meanwhile. The
 // waiting sessions end later.
 func TestEndsOfATenantThatIsHeldDelayNobody(t *testing.T) {
-	const each = otp.MaxCharged + 70 // more than a batch are left when the tenant is held
+	const each = otp.MaxChargedCrashes + 70 // more than a batch are left when the tenant is held
 	runBatch(t, func(b *batch) {
 		var all []*session.Handle
 		for range each {

@@ -158,7 +158,7 @@ func TestPeersAreBounded(t *testing.T) {
 		if !peers[7].Closed() || next.Closed() || a.index.Peers(here) != session.MaxPeers {
 			t.Errorf("the idle one is there %t, %d peers", !peers[7].Closed(), a.index.Peers(here))
 		}
-		next.Calls().Return(&stage.Sink{}, 5)
+		next.Calls().AddRetry(&stage.Sink{}, 5)
 		var full *protocol.Error
 		if _, err := a.peer(here, peerOf(`{"sampling":{}}`)); !errors.As(err, &full) ||
 			full.Condition != protocol.ConditionRateLimited || full.RetryAfter <= 0 {
@@ -173,7 +173,7 @@ func TestPeersAreBounded(t *testing.T) {
 				t.Errorf("number %d has ended", i)
 			}
 		}
-		next.Calls().Answered(nil)
+		next.Calls().RemoveRetry(nil)
 		a.limit = 0
 		if _, err := a.peer(streamable.Endpoint{Tenant: "none"}, peerOf(`{}`)); err == nil {
 			t.Error("a tenant without room has a session")
@@ -198,7 +198,7 @@ func TestPeersAreToldApartByWhatMatters(t *testing.T) {
 			}
 		}
 		meets := peerOf(`{"roots":{},"elicitation":{}}`)
-		meets.Meets = "experimental.x "
+		meets.Required = "experimental.x "
 		if a.known(here, meets) == first || a.index.Peers(here) != 2 {
 			t.Errorf("one that meets the policy is not told apart: %d peers", a.index.Peers(here))
 		}
@@ -258,7 +258,7 @@ func TestCallsAreFoundByTheirOutcome(t *testing.T) {
 	c.Add(&request.Exchange{
 		ID: 2, Downstream: jsonrpc.StringID("a"), Server: "search", Level: "info", Sink: &stage.Sink{},
 	})
-	c.Return(back, 9)
+	c.AddRetry(back, 9)
 	if id, ok := c.Of(own); !ok || id != 1 {
 		t.Errorf("its own: %d, %t", id, ok)
 	}
@@ -280,7 +280,7 @@ func TestCallsAreFoundByTheirOutcome(t *testing.T) {
 	if found := c.Find(`"a"`); len(found) != 1 || found[0] != 2 {
 		t.Errorf("to be cancelled by their id are %d, want the one that is not yet", found)
 	}
-	if c.Answered(back); !c.Busy() {
+	if c.RemoveRetry(back); !c.Busy() {
 		t.Error("there are calls")
 	}
 }

@@ -53,7 +53,7 @@ func (q *Questions) Refuse() {
 	all := q.all
 	q.all = nil
 	q.mu.Unlock()
-	for _, refuse := range order.By(all, jsonrpc.ID.Compare) {
+	for _, refuse := range order.SortedBy(all, jsonrpc.ID.Compare) {
 		refuse()
 	}
 }

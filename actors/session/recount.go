@@ -36,12 +36,12 @@ func (x *Index) recount(now time.Duration) {
 	x.total.Store(total)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for tenant, t := range x.held {
+	for tenant, t := range x.holdings {
 		for name, p := range t.principals {
-			if len(p.sets.uses)+len(p.sets.left) > 0 { // sets outlive their last session
+			if len(p.sets.uses)+len(p.sets.unusedSince) > 0 { // sets outlive their last session
 				held.make(streamable.Endpoint{Tenant: tenant, Principal: name}).resume(p.sets, now)
 			}
 		}
 	}
-	x.held = held
+	x.holdings = held
 }

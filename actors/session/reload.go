@@ -11,30 +11,31 @@ import (
 // flight.
 const lookEvery = 50 * time.Millisecond
 
-// depart is the manager's timer message while sessions that are to end have requests in flight.
-type depart struct{ until time.Time }
+// endUnserved is the manager's timer message while sessions that are to end have requests in
+// flight.
+type endUnserved struct{ until time.Time }
 
 // reload applies a changed configuration: which sessions may be used, and for how long.
 func (m *Manager) reload(r ReloadRequest) {
-	m.spare = map[group]spares{}
-	m.depart(depart{m.o.Clock.Now().Add(m.o.Parting)})
-	for _, h := range m.index.InOrder(func(h *Handle) bool { return r.Changed[h.endpoint.Tenant] }) {
+	m.candidates = map[group]candidates{}
+	m.endUnserved(endUnserved{m.o.Clock.Now().Add(m.o.EndGrace)})
+	for _, h := range m.index.Sorted(func(h *Handle) bool { return r.Changed[h.endpoint.Tenant] }) {
 		// a session without an actor reads the configuration when one starts
 		m.p.OnBehalf(h.endpoint.Tenant, func() { _ = m.p.Send(h, Reconfigured{}) })
 	}
 	m.sweep()
 }
 
-// departs reports whether a session may no longer be used. It is then not subject to other limits,
+// unserved reports whether a session may no longer be used. It is then not subject to other limits,
 // because a tenant that is not configured has none.
-func (m *Manager) departs(h *Handle) bool { return m.o.Serves != nil && !m.o.Serves(h.endpoint) }
+func (m *Manager) unserved(h *Handle) bool { return m.o.Serves != nil && !m.o.Serves(h.endpoint) }
 
-// depart ends the sessions that may no longer be used. They get no new requests. A session with
-// requests in flight ends when these have ended, or when its time is up.
-func (m *Manager) depart(d depart) {
+// endUnserved ends the sessions that may no longer be used. They get no new requests. A session
+// with requests in flight ends when these have ended, or when its time is up.
+func (m *Manager) endUnserved(d endUnserved) {
 	last, busy, held := !m.o.Clock.Now().Before(d.until), false, false
-	for _, h := range m.index.InOrder(func(h *Handle) (is bool) {
-		if !m.p.OnBehalf(h.endpoint.Tenant, func() { is = m.departs(h) }) {
+	for _, h := range m.index.Sorted(func(h *Handle) (is bool) {
+		if !m.p.OnBehalf(h.endpoint.Tenant, func() { is = m.unserved(h) }) {
 			held = true
 		}
 		return is
@@ -50,6 +51,6 @@ func (m *Manager) depart(d depart) {
 	case busy:
 		m.p.After(lookEvery, d)
 	case held: // their tenants are on hold
-		m.p.After(otp.FirstHold, d)
+		m.p.After(otp.FirstOriginPause, d)
 	}
 }

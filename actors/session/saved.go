@@ -50,19 +50,19 @@ type savedSubscription struct {
 	Own    string `json:"own"`
 }
 
-// Lasting reports whether the session survives the host. For that there must be an actor that
+// Persistent reports whether the session survives the host. For that there must be an actor that
 // stores it, and its client must have an id with which it can come back over any connection. Other
 // sessions end with their connection.
-func (h *Handle) Lasting() bool {
+func (h *Handle) Persistent() bool {
 	return h.storage != (otp.Ref{}) && h.peer == nil && h.Streamed()
 }
 
 // Storage returns the actor that stores the session.
 func (h *Handle) Storage() otp.Ref { return h.storage }
 
-// Returns reports whether the session was opened in an earlier host. It returns true only once, to
-// the session's first actor in this host.
-func (h *Handle) Returns() bool { return h.asleep.Swap(false) }
+// TakeRestored reports whether the session was opened in an earlier host. It returns true only
+// once, to the session's first actor in this host.
+func (h *Handle) TakeRestored() bool { return h.dormant.Swap(false) }
 
 // Saved returns the session as a change of the store. It omits subscriptions to which the server
 // has not agreed yet, because those are still calls.
@@ -80,7 +80,7 @@ func (h *Handle) Saved() store.Change {
 		s.Row = h.row
 	}
 	if last := h.last.Load(); last != 0 {
-		h.noted.Store(last)
+		h.storedLast.Store(last)
 		s.Active = h.LastActive().Round(time.Millisecond).UTC()
 	}
 	if h.terms != nil {
@@ -98,12 +98,12 @@ func (h *Handle) Saved() store.Change {
 	return c
 }
 
-// keep stores the session, without waiting. The actor and requests of the client may call it at
-// once; the last write wins.
-func (h *Handle) keep() {
+// storeAsync stores the session, without waiting. The actor and requests of the client may call it
+// at once; the last write wins.
+func (h *Handle) storeAsync() {
 	h.keeping.Lock()
 	defer h.keeping.Unlock()
-	if h.Lasting() && !h.closed.Load() && h.Record() != nil {
+	if h.Persistent() && !h.closed.Load() && h.Record() != nil {
 		_ = h.storage.Send(&storage.Keep{Tenant: h.endpoint.Tenant, Change: h.Saved()})
 	}
 }
@@ -117,7 +117,7 @@ func (h *Handle) Forget() {
 	if next, ok := h.index.Get(h.id); ok && next != h {
 		return
 	}
-	if h.Lasting() {
+	if h.Persistent() {
 		_ = h.storage.Send(&storage.Keep{
 			Tenant: h.endpoint.Tenant, Change: store.Change{Bucket: store.Sessions, Key: h.id},
 		})
@@ -136,9 +136,9 @@ func restored(id string, value jsontext.Value) (*Handle, error) {
 		idle:     time.Duration(s.Idle),
 		endpoint: streamable.Endpoint{Tenant: s.Tenant, Server: s.Server, Principal: s.Principal},
 	}
-	h.asleep.Store(true)
+	h.dormant.Store(true)
 	if !s.Active.IsZero() {
-		h.last.Store(clock.Steady(s.Active))
+		h.last.Store(clock.SteadyNanos(s.Active))
 	}
 	version, known := protocol.ParseVersion(s.Version)
 	if !known || s.Tenant == "" || len(id) < minID {
@@ -177,29 +177,30 @@ func (m *Manager) restore() {
 		of := func() string { t, _ := splice.GetString(value, "tenant"); return t }
 		reading := storage.Reading{
 			Change: store.Change{Bucket: store.Sessions, Key: id, Value: value}, Kind: "session",
-			Name: rowOf(id), Of: of, To: m.o.Storage(),
+			Name: rowOf(id), Tenant: of, Storage: m.o.Storage(),
 		}
 		var h *Handle
-		if !m.o.Records.Read(m.p, reading, func() { h = m.regain(id, value) }) || h == nil {
+		if !m.o.Records.Read(m.p, reading, func() { h = m.restoreOne(id, value) }) || h == nil {
 			continue
 		}
 		m.restoreStreams(h, events[id])
 		delete(events, id)
 		m.index.add(h)
 	}
-	for id, of := range order.Of(events) {
+	for id, of := range order.Sorted(events) {
 		for _, e := range of {
 			m.o.Store.Discard(e.Key)
 		}
 		m.dropped(id, "event", errGone)
 	}
-	for _, e := range m.useless.events(m.p.Path()) {
+	for _, e := range m.droppedRecords.events(m.p.Path()) {
 		m.o.Emit(e)
 	}
 }
 
-// regain makes the handle of a stored session. It returns nil if the session is to be forgotten.
-func (m *Manager) regain(id string, value jsontext.Value) *Handle {
+// restoreOne makes the handle of a stored session. It returns nil if the session is to be
+// forgotten.
+func (m *Manager) restoreOne(id string, value jsontext.Value) *Handle {
 	now := m.o.Clock.Now()
 	h, err := restored(id, value)
 	if err == nil && m.o.Limit(h.endpoint.Tenant) == 0 {
@@ -224,9 +225,9 @@ func (m *Manager) regain(id string, value jsontext.Value) *Handle {
 	}
 	h.clock, h.manager, h.storage, h.index, h.streams = m.o.Clock, m.p.Self(), m.o.Storage(), m.index,
 		m.newStreams(h)
-	h.opened = clock.Past(now, h.opened)
-	h.last.Store(clock.Steady(now) - int64(m.idled(h, now)))
-	if why, is := m.over(h, now); is {
+	h.opened = clock.FromStored(now, h.opened)
+	h.last.Store(clock.SteadyNanos(now) - int64(m.idleBefore(h, now)))
+	if why, is := m.expired(h, now); is {
 		h.Forget()
 		h.streams.Close()
 		m.o.Emit(telemetry.SessionClosed{
@@ -247,7 +248,7 @@ func (m *Manager) newStreams(h *Handle) *streamable.Streams {
 
 // dropped notes a stored record that is of no use. The method restore reports them.
 func (m *Manager) dropped(id, kind string, why error) {
-	m.useless.add(rowOf(id), kind, why.Error())
+	m.droppedRecords.add(rowOf(id), kind, why.Error())
 }
 
 // closedAt returns the session for an event about its end. Routine ends are logged at debug level:
@@ -258,14 +259,14 @@ func (h *Handle) closedAt(why telemetry.Closing) telemetry.Where {
 	}
 }
 
-// idled returns how long a session of an earlier host has been idle, as far as that is known. The
-// time without a host counts, because the client was not heard of then either.
-func (m *Manager) idled(h *Handle, now time.Time) time.Duration {
+// idleBefore returns how long a session of an earlier host has been idle, as far as that is known.
+// The time without a host counts, because the client was not heard of then either.
+func (m *Manager) idleBefore(h *Handle, now time.Time) time.Duration {
 	last := h.last.Load()
 	if last == 0 { // the host that stored it did not store the time
 		return 0
 	}
-	return max(0, time.Duration(clock.Steady(now)-last)-grain(m.mayIdle(h)))
+	return max(0, time.Duration(clock.SteadyNanos(now)-last)-grain(m.idleLimit(h)))
 }
 
 var errGone = errors.New("its session is gone")
@@ -292,8 +293,8 @@ func (m *Manager) restoreStreams(h *Handle, events []streamable.Saved) {
 	}
 	reading := storage.Reading{
 		Change: store.Change{Bucket: store.Events, Key: h.id, Value: joined(events)}, Kind: "events",
-		Name: h.row,
-		Of:   func() string { return h.endpoint.Tenant }, To: m.o.Storage(),
+		Name:   h.row,
+		Tenant: func() string { return h.endpoint.Tenant }, Storage: m.o.Storage(),
 	}
 	var dropped []error
 	if !m.o.Records.Read(m.p, reading, func() { dropped = h.streams.Restore(events) }) {

@@ -67,7 +67,7 @@ func TestSavedSessionIsRestored(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, again.Value, c.Value)
 		}
 		if got.id != h.id || got.endpoint != h.endpoint || !got.opened.Equal(h.opened) ||
-			got.idle != h.idle || !got.Returns() || got.Returns() {
+			got.idle != h.idle || !got.TakeRestored() || got.TakeRestored() {
 			t.Errorf("%s: %+v, want %+v", name, got, h)
 		}
 		if h.terms != nil && (!got.terms.Has("acme.x") ||

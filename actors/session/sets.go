@@ -9,47 +9,47 @@ import (
 	"mcpd/protocol"
 )
 
-// MaxSets bounds the sets of capabilities that servers are told of for one principal of a tenant.
-// Each server has a connection of its own for each set. So MaxSets also bounds the connections and
-// processes that a principal can cause by declaring different capabilities.
+// MaxCapabilitySets bounds the sets of capabilities that servers are told of for one principal of a
+// tenant. Each server has a connection of its own for each set. So MaxCapabilitySets also bounds
+// the connections and processes that a principal can cause by declaring different capabilities.
 //
 // Beyond the bound, a client is served with the largest known set that is a subset of what it
 // declares. There always is such a set, because the last place is kept for the empty set.
-const MaxSets = 8
+const MaxCapabilitySets = 8
 
-// SetLinger is how long a set counts after its last session has ended. A connection for the set
-// stays open for less than that.
-const SetLinger = 10 * time.Minute
+// CapabilitySetLinger is how long a set counts after its last session has ended. A connection for
+// the set stays open for less than that.
+const CapabilitySetLinger = 10 * time.Minute
 
 // sets are the capability sets of one principal. The zero value has none.
-type sets struct {
+type capabilitySets struct {
 	uses map[protocol.Fingerprint]int // number of sessions and peers that use a set
 	// For sets without use: when the last use ended. Any one clock will do.
-	left map[protocol.Fingerprint]time.Duration
+	unusedSince map[protocol.Fingerprint]time.Duration
 }
 
 // grant chooses the set that servers are told of for a client that declares f. It counts one use of
 // the set.
-func (s *sets) grant(f protocol.Fingerprint, now time.Duration) protocol.Fingerprint {
+func (s *capabilitySets) grant(f protocol.Fingerprint, now time.Duration) protocol.Fingerprint {
 	s.forget(now)
 	if s.uses == nil {
-		s.uses, s.left = map[protocol.Fingerprint]int{}, map[protocol.Fingerprint]time.Duration{}
+		s.uses, s.unusedSince = map[protocol.Fingerprint]int{}, map[protocol.Fingerprint]time.Duration{}
 	}
 	f = s.choose(f)
 	s.uses[f]++
-	delete(s.left, f)
+	delete(s.unusedSince, f)
 	return f
 }
 
 // choose returns f if f is known or there is room for it, and otherwise the best substitute.
-func (s *sets) choose(f protocol.Fingerprint) protocol.Fingerprint {
+func (s *capabilitySets) choose(f protocol.Fingerprint) protocol.Fingerprint {
 	known := slices.Collect(maps.Keys(s.uses))
-	known = slices.AppendSeq(known, maps.Keys(s.left))
+	known = slices.AppendSeq(known, maps.Keys(s.unusedSince))
 	count := len(known)
 	if !slices.Contains(known, 0) {
 		count++ // the place of the empty set is kept
 	}
-	if slices.Contains(known, f) || f == 0 || count < MaxSets {
+	if slices.Contains(known, f) || f == 0 || count < MaxCapabilitySets {
 		return f
 	}
 	best := protocol.Fingerprint(0)
@@ -62,22 +62,22 @@ func (s *sets) choose(f protocol.Fingerprint) protocol.Fingerprint {
 }
 
 // release ends one use of a set.
-func (s *sets) release(f protocol.Fingerprint, now time.Duration) {
+func (s *capabilitySets) release(f protocol.Fingerprint, now time.Duration) {
 	if s.uses[f]--; s.uses[f] <= 0 {
 		delete(s.uses, f)
-		s.left[f] = now
+		s.unusedSince[f] = now
 	}
 }
 
 // forget drops the sets whose connections have ended.
-func (s *sets) forget(now time.Duration) {
-	maps.DeleteFunc(s.left, func(_ protocol.Fingerprint, at time.Duration) bool {
-		return now-at > SetLinger
+func (s *capabilitySets) forget(now time.Duration) {
+	maps.DeleteFunc(s.unusedSince, func(_ protocol.Fingerprint, at time.Duration) bool {
+		return now-at > CapabilitySetLinger
 	})
 }
 
 // empty reports whether there is nothing to remember.
-func (s *sets) empty(now time.Duration) bool {
+func (s *capabilitySets) empty(now time.Duration) bool {
 	s.forget(now)
-	return len(s.uses)+len(s.left) == 0
+	return len(s.uses)+len(s.unusedSince) == 0
 }

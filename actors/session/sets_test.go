@@ -12,7 +12,7 @@ import (
 // A principal's servers are told of eight sets at most. Beyond that, a client is served with the
 // largest known set that contains only capabilities of the client.
 func TestSetsOfAPrincipalAreBounded(t *testing.T) {
-	var s sets
+	var s capabilitySets
 	granted := map[protocol.Fingerprint]bool{}
 	for f := range protocol.Fingerprint(255) {
 		got := s.grant(255-f, 0)
@@ -20,13 +20,13 @@ func TestSetsOfAPrincipalAreBounded(t *testing.T) {
 			t.Fatalf("%s is told as %s", 255-f, got)
 		}
 	}
-	if len(granted) != MaxSets || !granted[255] || !granted[0] {
+	if len(granted) != MaxCapabilitySets || !granted[255] || !granted[0] {
 		t.Errorf("%d sets: %v", len(granted), granted)
 	}
 	if got := s.grant(255, 0); got != 255 {
 		t.Errorf("one that is known is told as %s", got)
 	}
-	small := sets{}
+	small := capabilitySets{}
 	for _, f := range []protocol.Fingerprint{1, 2, 4, 8, 16, 1 | 2, 1 | 4} {
 		if got := small.grant(f, 0); got != f {
 			t.Errorf("with room, %s is told as %s", f, got)
@@ -42,23 +42,23 @@ func TestSetsOfAPrincipalAreBounded(t *testing.T) {
 
 // A set makes room when the connections for it have ended, and no earlier.
 func TestSetMakesRoomAfterItsConnections(t *testing.T) {
-	var s sets
-	for f := range protocol.Fingerprint(MaxSets - 1) {
+	var s capabilitySets
+	for f := range protocol.Fingerprint(MaxCapabilitySets - 1) {
 		s.grant(f+1, 0)
 	}
 	s.grant(3, 0)
 	s.release(3, time.Minute)
 	s.release(7, time.Minute)
-	if got := s.grant(128, time.Minute+SetLinger); got == 128 {
+	if got := s.grant(128, time.Minute+CapabilitySetLinger); got == 128 {
 		t.Error("another took the place while a connection may be there")
 	}
-	if got := s.grant(128, time.Minute+SetLinger+1); got != 128 {
+	if got := s.grant(128, time.Minute+CapabilitySetLinger+1); got != 128 {
 		t.Errorf("the place that is free: %s", got)
 	}
-	if got := s.grant(64, 2*SetLinger); got == 64 {
+	if got := s.grant(64, 2*CapabilitySetLinger); got == 64 {
 		t.Error("a set that is in use lost its place")
 	}
-	if got := s.grant(3, 2*SetLinger); got != 3 || s.empty(2*SetLinger) {
+	if got := s.grant(3, 2*CapabilitySetLinger); got != 3 || s.empty(2*CapabilitySetLinger) {
 		t.Errorf("a set that is in use: %s", got)
 	}
 }
@@ -77,29 +77,30 @@ func TestSetOfASessionStays(t *testing.T) {
 		return h
 	}
 	var first []*Handle
-	for f := range protocol.Fingerprint(MaxSets - 1) {
+	for f := range protocol.Fingerprint(MaxCapabilitySets - 1) {
 		h := handle(string(rune('a' + f)))
-		if first = append(first, h); h.Tell(f+1) != f+1 {
-			t.Fatalf("set %d is told as %s", f+1, h.Tell(f+1))
+		if first = append(first, h); h.GrantSet(f+1) != f+1 {
+			t.Fatalf("set %d is told as %s", f+1, h.GrantSet(f+1))
 		}
 	}
 	late := handle("late")
-	if got := late.Tell(16 | 8); got != 0 {
+	if got := late.GrantSet(16 | 8); got != 0 {
 		t.Errorf("without room told as %s", got)
 	}
 	x.remove(first[0])
-	x.held["acme"].principals["ci"].sets.left[1] -= SetLinger + time.Second
-	x.recount(time.Duration(clock.Steady(time.Now())))
-	if got := late.Tell(16 | 8); got != 0 {
+	x.holdings["acme"].principals["ci"].sets.unusedSince[1] -= CapabilitySetLinger + time.Second
+	x.recount(time.Duration(clock.SteadyNanos(time.Now())))
+	if got := late.GrantSet(16 | 8); got != 0 {
 		t.Errorf("a session that was told nothing is told as %s", got)
 	}
-	if got := handle("next").Tell(16 | 8); got != 16|8 {
+	if got := handle("next").GrantSet(16 | 8); got != 16|8 {
 		t.Errorf("with room, the next is told as %s", got)
 	}
 	for _, h := range x.members(group{tenant: "acme"}) {
 		x.remove(h)
 	}
-	if p := x.held["acme"].principals["ci"]; len(p.sets.uses) != 0 || len(p.sets.left) != MaxSets {
-		t.Errorf("in use %v, left %v", p.sets.uses, p.sets.left)
+	if p := x.holdings["acme"].principals["ci"]; len(p.sets.uses) != 0 ||
+		len(p.sets.unusedSince) != MaxCapabilitySets {
+		t.Errorf("in use %v, left %v", p.sets.uses, p.sets.unusedSince)
 	}
 }

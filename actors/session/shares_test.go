@@ -139,11 +139,11 @@ func TestBusySessionsStay(t *testing.T) {
 			func(h *session.Handle) { calls[h].Settle(request.Outcome{}) },
 		},
 		"request not passed on": {func(h *session.Handle) {
-			h.Waits(1)
-		}, func(h *session.Handle) { h.Waits(-1) }},
+			h.AddWaiting(1)
+		}, func(h *session.Handle) { h.AddWaiting(-1) }},
 		"subscription": {func(h *session.Handle) {
-			h.Listens(1)
-		}, func(h *session.Handle) { h.Listens(0) }},
+			h.SetListens(1)
+		}, func(h *session.Handle) { h.SetListens(0) }},
 		"question": {
 			func(h *session.Handle) { h.Questions().Open(jsonrpc.IntID(1), func() {}) },
 			func(h *session.Handle) { h.Questions().Close(jsonrpc.IntID(1)) },

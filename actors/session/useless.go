@@ -2,12 +2,12 @@ package session
 
 import "mcpd/telemetry"
 
-// useless counts stored records of an earlier host that are of no use. The log has one line for
-// each kind and reason, however many sessions there were.
-type useless []telemetry.RecordDropped
+// droppedRecords counts stored records of an earlier host that are of no use. The log has one line
+// for each kind and reason, however many sessions there were.
+type droppedRecords []telemetry.RecordDropped
 
 // add counts a record of a session.
-func (u *useless) add(session, kind, reason string) {
+func (u *droppedRecords) add(session, kind, reason string) {
 	for i := range *u {
 		e := &(*u)[i]
 		if e.Kind == kind && e.Reason == reason {
@@ -22,7 +22,7 @@ func (u *useless) add(session, kind, reason string) {
 }
 
 // events returns all events, and forgets them.
-func (u *useless) events(path string) []telemetry.RecordDropped {
+func (u *droppedRecords) events(path string) []telemetry.RecordDropped {
 	told := *u
 	*u = nil
 	for i := range told {

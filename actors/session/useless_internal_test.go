@@ -10,7 +10,7 @@ import (
 // The log has one line for each reason why stored records are of no use, however many sessions they
 // belong to.
 func TestUselessRecordsAreSummed(t *testing.T) {
-	var u useless
+	var u droppedRecords
 	u.add("a", "event", "gone")
 	u.add("b", "event", "gone")
 	u.add("c", "event", "gone")

@@ -7,12 +7,13 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Weight is the memory of a session or peer in bytes, in addition to its record: its actor and its
-// handle. The measurement is in docs/benchmarks.full.md, under "What an idle session weighs".
-const Weight = 4 << 10
+// OverheadBytes is the memory of a session or peer in bytes, in addition to its record: its actor
+// and its handle. The measurement is in docs/benchmarks.full.md, under "What an idle session
+// weighs".
+const OverheadBytes = 4 << 10
 
 // size returns the number of bytes that the session keeps.
-func (h *Handle) size() int { return Weight + h.record.Load().size() }
+func (h *Handle) size() int { return OverheadBytes + h.record.Load().size() }
 
 // size returns the number of bytes in the record that come from the client.
 func (r *Record) size() int {
@@ -29,7 +30,7 @@ func (r *Record) size() int {
 // count charges the session to its tenant's quota.
 func (h *Handle) count(kept *quota.Ledger) {
 	if kept != nil {
-		h.counted.Store(kept.Of(h.endpoint.Tenant).Hold(quota.Sessions, h.size()))
+		h.reservation.Store(kept.Account(h.endpoint.Tenant).Count(quota.Sessions, h.size()))
 	}
 }
 
@@ -38,7 +39,7 @@ func (i *Index) account(tenant string) *quota.Account {
 	if i.kept == nil {
 		return nil
 	}
-	return i.kept.Of(tenant)
+	return i.kept.Account(tenant)
 }
 
 // large reports whether a message is charged to its tenant as soon as it arrives. Smaller messages
@@ -47,20 +48,21 @@ func large(m jsonrpc.Message) bool {
 	return m.Size() >= transport.Large
 }
 
-// room makes room for one more session or peer in its tenant's memory quota, or returns the reason
-// why there is none. It evicts only the longest idle session of the same principal, and for a peer
-// only a peer.
-func (m *Manager) room(ep streamable.Endpoint, peer bool) error {
+// admitBytes makes room for one more session or peer in its tenant's memory quota, or returns the
+// reason why there is none. It evicts only the longest idle session of the same principal, and for
+// a peer only a peer.
+func (m *Manager) admitBytes(ep streamable.Endpoint, peer bool) error {
 	if m.index.kept == nil {
 		return nil
 	}
-	kept := m.index.kept.Of(ep.Tenant)
-	if kept.Fits(Weight) || m.evict(group{tenant: ep.Tenant, principal: ep.Principal, each: true,
-		peers: peer}) {
+	kept := m.index.kept.Account(ep.Tenant)
+	if kept.Fits(OverheadBytes) ||
+		m.evict(group{tenant: ep.Tenant, principal: ep.Principal, each: true,
+			peers: peer}) {
 		return nil
 	}
-	if full := kept.Keeps(Weight); full != nil {
-		return full.Told()
+	if full := kept.CheckKeep(OverheadBytes); full != nil {
+		return full.ClientError()
 	}
 	return nil
 }

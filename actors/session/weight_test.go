@@ -33,12 +33,12 @@ func TestSessionsAreCounted(t *testing.T) {
 		})
 		said := len(caps.Raw()) + len(uri.Server+uri.URI+uri.Own)
 		said += 2 * len(protocol.Implementation{}.Raw())
-		want := int64(2*session.Weight + said)
-		if got := r.kept.Of("acme").Holding(); got.Kinds[quota.Sessions] < want ||
+		want := int64(2*session.OverheadBytes + said)
+		if got := r.kept.Account("acme").Holding(); got.Kinds[quota.Sessions] < want ||
 			got.Kinds[quota.Sessions] != got.Kept || got.Kept > want+100 {
 			t.Errorf("%d bytes count, want %d and some for what was not said", got.Kept, want)
 		}
-		before := r.kept.Of("acme").Kept()
+		before := r.kept.Account("acme").Total()
 		f := fault.Fault{
 			Action: fault.Panic, Point: fault.Point{Path: "top/manager"}, Count: 1, Lease: time.Minute,
 		}
@@ -47,18 +47,18 @@ func TestSessionsAreCounted(t *testing.T) {
 		}
 		_ = r.ref.Send(struct{}{})
 		synctest.Wait()
-		if got := r.kept.Of("acme").Kept(); got != before {
+		if got := r.kept.Account("acme").Total(); got != before {
 			t.Errorf("%d bytes count after a crash, want %d", got, before)
 		}
 		for _, h := range []*session.Handle{first, second} {
 			h.Close(r.t.Context())
 		}
 		synctest.Wait()
-		if got := r.kept.Of("acme").Kept(); got != 0 {
+		if got := r.kept.Account("acme").Total(); got != 0 {
 			t.Errorf("%d bytes count for sessions that have ended", got)
 		}
 		first.Store(&session.Record{Version: protocol.V20251125, Capabilities: caps})
-		if got := r.kept.Of("acme").Kept(); got != 0 {
+		if got := r.kept.Account("acme").Total(); got != 0 {
 			t.Errorf("%d bytes count for what a session that has ended stores", got)
 		}
 	})
@@ -77,8 +77,8 @@ func TestSessionNeedsRoom(t *testing.T) {
 			return err
 		}
 		idle := r.open()
-		kept := r.kept.Of("acme")
-		r.kept.Bound(quota.Bounds{Tenants: 1, Total: 2*session.Weight + 1000})
+		kept := r.kept.Account("acme")
+		r.kept.Bound(quota.Bounds{Tenants: 1, Total: 2*session.OverheadBytes + 1000})
 		for name, err := range map[string]error{
 			"another principal": whenFull(kept, func() error { return opens("cd", nil) }),
 			"a client without session": whenFull(kept, func() error {
@@ -89,7 +89,7 @@ func TestSessionNeedsRoom(t *testing.T) {
 				t.Errorf("%s: %v, and the idle session is there %t", name, err, r.there(idle))
 			}
 		}
-		rest := kept.Hold(quota.Requests, 2*session.Weight)
+		rest := kept.Count(quota.Requests, 2*session.OverheadBytes)
 		next := r.open()
 		if r.there(idle) || !r.there(next) {
 			t.Errorf("the idle one is there %t, the next %t", r.there(idle), r.there(next))
@@ -108,7 +108,7 @@ func TestSessionNeedsRoom(t *testing.T) {
 
 // whenFull calls do while the tenant keeps all that it may.
 func whenFull(kept *quota.Account, do func() error) error {
-	r := kept.Hold(quota.Requests, 3*session.Weight)
+	r := kept.Count(quota.Requests, 3*session.OverheadBytes)
 	defer r.Release()
 	return do()
 }

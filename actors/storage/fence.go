@@ -4,19 +4,19 @@ import (
 	"mcpd/store"
 )
 
-// Fence takes the unwritten changes, and the callers that wait for them, from a stuck storage; see
-// otp.Fenced.
-func (k *kept) Fence() any {
+// Detach takes the unwritten changes, and the callers that wait for them, from a stuck storage; see
+// otp.Detachable.
+func (k *carriedState) Detach() any {
 	if !k.mu.TryLock() { // the stuck storage is amid a change
 		return nil
 	}
 	defer k.mu.Unlock()
-	next := &kept{
+	next := &carriedState{
 		disk: k.disk, account: k.account, waiting: k.waiting, changes: k.changes, collected: k.collected,
-		places:    k.places,
+		indexes:   k.indexes,
 		unwritten: k.unwritten, unsynced: k.unsynced,
 	}
-	k.waiting, k.changes, k.collected, k.places = nil, nil, nil, map[name]int{}
+	k.waiting, k.changes, k.collected, k.indexes = nil, nil, nil, map[name]int{}
 	return next
 }
 

@@ -20,7 +20,7 @@ func TestHungStorageIsReplaced(t *testing.T) {
 		})
 		s.Send("storage", &storage.Keep{Change: change("a", "1")})
 		s.Send("storage", &storage.Keep{Change: change("b", "1")})
-		time.Sleep(otp.DefaultHard + 2*time.Second)
+		time.Sleep(otp.DefaultHardTimeout + 2*time.Second)
 		if got := d.String(); s.Ref("storage").Incarnation() != 2 || got != "[[b=1]] 1" {
 			t.Errorf("incarnation %d has written %s", s.Ref("storage").Incarnation(), got)
 		}
@@ -40,12 +40,12 @@ func TestHungDiskIsWaitedForOnce(t *testing.T) {
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
 			return storage.New(storage.Options{
-				Store: d, Emit: s.Events.Emit, Faults: s.Faults, Kept: kept.Of,
+				Store: d, Emit: s.Events.Emit, Faults: s.Faults, Account: kept.Account,
 			})
 		})}}
 	}, func(s *stage.Stage) {
 		d.slow = make(chan struct{})
-		held := func() int64 { return kept.Of("").Holding().Kept }
+		held := func() int64 { return kept.Account("").Holding().Kept }
 		status := func() string {
 			return s.Tree.Snapshot().Children[0].Extra.(storage.Status).Failing
 		}

@@ -38,6 +38,6 @@ type Collect struct{}
 //	Put      one for each handshake, or task that is made, which waits for it
 //	Keep     one for each change of a session or task, and its end
 //	Collect  one at a time
-func (PutRequest) Class() otp.Class { return otp.Owed }
-func (*Keep) Class() otp.Class      { return otp.Owed }
-func (Collect) Class() otp.Class    { return otp.Owed }
+func (PutRequest) Class() otp.Class { return otp.Reserved }
+func (*Keep) Class() otp.Class      { return otp.Reserved }
+func (Collect) Class() otp.Class    { return otp.Reserved }

@@ -36,8 +36,8 @@ type Restorer struct {
 
 // RestorerOptions configure a Restorer.
 type RestorerOptions struct {
-	// Held is how many records earlier hosts have set aside.
-	Held   int
+	// Aside is how many records earlier hosts have set aside.
+	Aside  int
 	Faults *fault.Registry
 	Emit   telemetry.Sink
 }
@@ -54,7 +54,7 @@ type digest [sha256.Size]byte
 // NewRestorer makes a Restorer.
 func NewRestorer(o RestorerOptions) *Restorer {
 	return &Restorer{
-		o: o, room: MaxAside - o.Held,
+		o: o, room: MaxAside - o.Aside,
 		begun: map[digest]bool{}, aside: map[digest]bool{}, finished: map[string]bool{},
 	}
 }
@@ -62,10 +62,10 @@ func NewRestorer(o RestorerOptions) *Restorer {
 // Reading describes a record that is about to be read.
 type Reading struct {
 	store.Change
-	Kind string        // as in telemetry.RecordSetAside
-	Name string        // name for display; the id of a session is secret
-	Of   func() string // returns the tenant; it may panic as well
-	To   otp.Ref       // the storage
+	Kind    string        // as in telemetry.RecordSetAside
+	Name    string        // name for display; the id of a session is secret
+	Tenant  func() string // returns the tenant; it may panic as well
+	Storage otp.Ref       // the storage
 }
 
 // Due reports whether a row still has to read all records of a kind. If its first incarnation did
@@ -115,7 +115,7 @@ func (r *Restorer) Read(p *otp.Process, of Reading, read func()) (ok bool) {
 			r.end(key)
 		}
 	}()
-	tenant = of.Of()
+	tenant = of.Tenant()
 	if again {
 		r.setAside(p, key, of, tenant, errUnfinished, nil)
 		return false
@@ -163,9 +163,9 @@ func (r *Restorer) setAside(p *otp.Process, key digest, of Reading, tenant strin
 	r.mu.Unlock()
 	if room {
 		moved := store.Change{Bucket: store.Aside, Key: string(of.Bucket) + " " + of.Key, Value: of.Value}
-		_ = p.Send(of.To, &Keep{Tenant: tenant, Change: moved})
+		_ = p.Send(of.Storage, &Keep{Tenant: tenant, Change: moved})
 	}
-	_ = p.Send(of.To, &Keep{Tenant: tenant, Change: store.Change{Bucket: of.Bucket, Key: of.Key}})
+	_ = p.Send(of.Storage, &Keep{Tenant: tenant, Change: store.Change{Bucket: of.Bucket, Key: of.Key}})
 	r.o.Emit(telemetry.RecordSetAside{
 		Where: telemetry.Where{Tenant: tenant, Path: p.Path(), Incident: incident},
 		Kind:  of.Kind, Name: of.Name, Reason: report.Reason.Error(), Report: report,

@@ -32,8 +32,8 @@ func (r reads) Init(p *otp.Process) error {
 	for n, value := range r.values {
 		of := storage.Reading{
 			Change: store.Change{Bucket: store.Sessions, Key: fmt.Sprint(n), Value: jsontext.Value(value)},
-			Kind:   "session", Name: fmt.Sprint("row-", n), To: r.to,
-			Of: func() string {
+			Kind:   "session", Name: fmt.Sprint("row-", n), Storage: r.to,
+			Tenant: func() string {
 				if value == "nobody" {
 					panic("whose is it?")
 				}
@@ -68,12 +68,12 @@ func (k keeper) Receive(_ *otp.Process, msg any) error {
 func restores(t *testing.T, held int, read func(p *otp.Process, value string),
 	values ...string) (told []telemetry.RecordSetAside, kept []string, records *storage.Restorer) {
 	t.Helper()
-	records = storage.NewRestorer(storage.RestorerOptions{Held: held, Emit: func(e telemetry.Event) {
+	records = storage.NewRestorer(storage.RestorerOptions{Aside: held, Emit: func(e telemetry.Event) {
 		told = append(told, e.(telemetry.RecordSetAside))
 	}})
 	sys := otp.NewSystem(otp.Options{})
 	defer sys.Close()
-	backoff := otp.Backoff{First: time.Second, Max: time.Minute, Stable: time.Minute, Boots: true}
+	backoff := otp.Backoff{First: time.Second, Max: time.Minute, Stable: time.Minute, AtStart: true}
 	ctx, stop := context.WithCancel(t.Context())
 	_, err := sys.Start(ctx, "top", otp.Spec{Backoff: backoff, Children: []otp.Child{
 		{ID: "storage", Start: otp.Worker(func() otp.Behaviour { return keeper{kept: &kept} })},

@@ -46,10 +46,10 @@ type Options struct {
 	// others. It is not called while nothing can be written, so its implementation bounds them. Nil
 	// has none.
 	More func() (part []Keep, others bool)
-	// Kept returns the byte budget of a tenant; nil counts nothing. The host's own changes count for
-	// tenant "".
-	Kept func(tenant string) *quota.Account
-	Emit telemetry.Sink
+	// Account returns the byte budget of a tenant; nil counts nothing. The host's own changes count
+	// for tenant "".
+	Account func(tenant string) *quota.Account
+	Emit    telemetry.Sink
 	// Faults may make writes and syncs fail, and syncs slow; nil is none.
 	Faults *fault.Registry
 }
@@ -57,17 +57,17 @@ type Options struct {
 // Storage is the behaviour of core/storage.
 type Storage struct {
 	otp.Base
-	o       Options
-	p       *otp.Process
-	writing bool // a write is due, or waits for its retry
-	more    bool // there may be changes to collect
-	syncing bool // a sync is due, or in progress
-	*kept
+	o          Options
+	p          *otp.Process
+	writing    bool // a write is due, or waits for its retry
+	mayCollect bool // there may be changes to collect
+	syncing    bool // a sync is due, or in progress
+	*carriedState
 }
 
 // kept is the carried state: the changes that are not written yet.
-type kept struct {
-	// mu is held while a message is handled, except during disk operations, and by Fence.
+type carriedState struct {
+	// mu is held while a message is handled, except during disk operations, and by Detach.
 	mu      sync.Mutex
 	disk    *sync.Mutex // held by the incarnation that waits for the disk
 	account func(tenant string) *quota.Account
@@ -75,14 +75,14 @@ type kept struct {
 	changes []change
 	// collected holds changes that were gathered elsewhere and are not in changes yet.
 	collected []Keep
-	// places is the index of each name in changes, which hold only the last change of a name.
-	places map[name]int
+	// indexes is the index of each name in changes, which hold only the last change of a name.
+	indexes map[name]int
 	// unwritten and unsynced say why the last write and the last sync failed. The operator was told of
 	// a failure if either is set.
 	unwritten, unsynced string
 }
 
-func (k *kept) failing() string { return cmp.Or(k.unwritten, k.unsynced) }
+func (k *carriedState) failing() string { return cmp.Or(k.unwritten, k.unsynced) }
 
 // errUnwritten is returned while the disk fails; the write is retried soon.
 var errUnwritten = errors.New("the state cannot be written now")
@@ -104,7 +104,7 @@ type change struct {
 func nameOf(c store.Change) name { return name{c.Bucket, c.Key} }
 
 // Abandon fails every waiting caller, because nothing will be written any more.
-func (k *kept) Abandon(reason error) {
+func (k *carriedState) Abandon(reason error) {
 	for _, p := range k.waiting {
 		p.Fail(reason)
 	}
@@ -113,13 +113,13 @@ func (k *kept) Abandon(reason error) {
 }
 
 // release drops the changes, and releases their reservations.
-func (k *kept) release() {
+func (k *carriedState) release() {
 	for _, c := range k.changes {
 		c.counted.Release()
 	}
 	clear(k.changes) // collected values may be large
 	k.changes = k.changes[:0]
-	clear(k.places)
+	clear(k.indexes)
 }
 
 // Status is shown in the tree, and checked for readiness.
@@ -135,29 +135,31 @@ type (
 
 // New makes one incarnation.
 func New(o Options) *Storage {
-	if o.Kept == nil {
-		o.Kept = func(string) *quota.Account { return nil }
+	if o.Account == nil {
+		o.Account = func(string) *quota.Account { return nil }
 	}
 	if o.More == nil {
 		o.More = func() ([]Keep, bool) { return nil, false }
 	}
 	// The previous incarnation may have received a Collect.
-	return &Storage{o: o, more: true}
+	return &Storage{o: o, mayCollect: true}
 }
 
 // Init restores the unwritten changes.
 func (s *Storage) Init(p *otp.Process) error {
 	s.p = p
 	var heir bool
-	if s.kept, heir = p.Heir().(*kept); !heir {
-		s.kept = &kept{disk: new(sync.Mutex), account: s.o.Kept, places: map[name]int{}}
-		p.SetHeir(s.kept)
+	if s.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+		s.carriedState = &carriedState{
+			disk: new(sync.Mutex), account: s.o.Account, indexes: map[name]int{},
+		}
+		p.SetCarriedState(s.carriedState)
 	} else {
 		s.syncLater() // the previous incarnation may have had one due
 	}
 	p.SetStatus(Status{s.failing()})
 	p.After(VerifyPause, verify{})
-	s.due()
+	s.scheduleWrite()
 	return nil
 }
 
@@ -179,13 +181,13 @@ func (s *Storage) Receive(p *otp.Process, msg any) error {
 			s.waiting = append(s.waiting, m)
 		}
 		s.keep(Keep(m.Req))
-		s.due()
+		s.scheduleWrite()
 	case *Keep:
-		s.take(m)
-		s.due()
+		s.accept(m)
+		s.scheduleWrite()
 	case Collect:
-		s.more = true
-		s.due()
+		s.mayCollect = true
+		s.scheduleWrite()
 	case write:
 		s.writing = false
 		s.write()
@@ -206,7 +208,7 @@ func (s *Storage) Terminate(_ *otp.Process, reason error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.write(); s.unwritten == "" && s.more; {
+	for s.write(); s.unwritten == "" && s.mayCollect; {
 		s.write()
 	}
 	_ = s.onDisk(s.o.Store.Verify) // the operator was told of a failure
@@ -214,14 +216,14 @@ func (s *Storage) Terminate(_ *otp.Process, reason error) {
 }
 
 // add keeps a change until it is written.
-func (k *kept) add(c Keep) {
+func (k *carriedState) add(c Keep) {
 	n := nameOf(c.Change)
-	counted := k.account(c.Tenant).Hold(quota.Unwritten, len(c.Key)+len(c.Value))
-	if i, ok := k.places[n]; ok {
+	counted := k.account(c.Tenant).Count(quota.PendingWrites, len(c.Key)+len(c.Value))
+	if i, ok := k.indexes[n]; ok {
 		k.changes[i].counted.Release()
 		k.changes[i] = change{c, counted}
 	} else {
-		k.places[n] = len(k.changes)
+		k.indexes[n] = len(k.changes)
 		k.changes = append(k.changes, change{c, counted})
 	}
 }
@@ -239,14 +241,14 @@ func (s *Storage) keep(c Keep) {
 // drop takes back a pending change, if there is one. Callers that wait for it get a success: the
 // result is the same as if it had been written and deleted.
 func (s *Storage) drop(n name) {
-	if i, ok := s.places[n]; ok {
+	if i, ok := s.indexes[n]; ok {
 		last := len(s.changes) - 1
 		s.changes[i].counted.Release()
 		moved := s.changes[last]
 		s.changes[i], s.changes[last] = moved, change{}
 		s.changes = s.changes[:last]
-		s.places[nameOf(moved.Change)] = i
-		delete(s.places, n)
+		s.indexes[nameOf(moved.Change)] = i
+		delete(s.indexes, n)
 	}
 	s.waiting = slices.DeleteFunc(s.waiting, func(p *Put) bool {
 		mine := p.Req.Bucket == n.bucket && p.Req.Key == n.key
@@ -257,10 +259,10 @@ func (s *Storage) drop(n name) {
 	})
 }
 
-// due schedules a write of the pending changes, together with those that come before it is handled.
-// After a failure it schedules a write in any case, to try the disk.
-func (s *Storage) due() {
-	if !s.writing && (s.more || len(s.changes) > 0 || s.unwritten != "") {
+// scheduleWrite schedules a write of the pending changes, together with those that come before it
+// is handled. After a failure it schedules a write in any case, to try the disk.
+func (s *Storage) scheduleWrite() {
+	if !s.writing && (s.mayCollect || len(s.changes) > 0 || s.unwritten != "") {
 		s.writing = s.p.Post(write{}) == nil
 	}
 }
@@ -268,25 +270,25 @@ func (s *Storage) due() {
 // collect takes the changes that are gathered elsewhere, unless changes are pending on a failing
 // disk.
 func (s *Storage) collect() {
-	if !s.more || s.unwritten != "" && len(s.changes) > 0 {
+	if !s.mayCollect || s.unwritten != "" && len(s.changes) > 0 {
 		return
 	}
 	if len(s.collected) == 0 {
-		s.collected, s.more = s.o.More()
+		s.collected, s.mayCollect = s.o.More()
 	}
 	for len(s.collected) > 0 { // a crash costs only the change in hand
 		k := s.collected[0]
 		s.collected = s.collected[1:]
-		if !s.p.OnBehalf(k.Tenant, func() { s.take(&k) }) {
+		if !s.p.OnBehalf(k.Tenant, func() { s.accept(&k) }) {
 			_ = s.p.Send(s.p.Self(), &k) // it waits until the tenant's messages are accepted again
 		}
 	}
 	s.collected = nil
 }
 
-// take keeps a change, if it is valid. An invalid one is reported, and an earlier pending change of
-// the same name stays.
-func (s *Storage) take(k *Keep) {
+// accept keeps a change, if it is valid. An invalid one is reported, and an earlier pending change
+// of the same name stays.
+func (s *Storage) accept(k *Keep) {
 	if k.Check() != nil {
 		s.o.Emit(telemetry.Rejected{
 			Where: telemetry.Where{Tenant: k.Tenant, Path: s.p.Path()}, Reason: "state",
@@ -306,7 +308,7 @@ func (s *Storage) write() {
 	}
 	if len(changes) == 0 {
 		if s.unwritten == "" {
-			s.due()
+			s.scheduleWrite()
 			return
 		}
 		changes = []store.Change{store.Probe()}
@@ -328,7 +330,7 @@ func (s *Storage) write() {
 	}
 	s.release()
 	s.syncLater()
-	s.due()
+	s.scheduleWrite()
 }
 
 // apply writes the changes, unless a fault simulates a failing disk. The fault strikes before the
@@ -365,7 +367,7 @@ func (s *Storage) verify() {
 		if err := s.onDisk(s.o.Store.Verify); err != nil {
 			s.failed(&s.unwritten, err)
 		} else {
-			s.due()
+			s.scheduleWrite()
 		}
 	}
 	s.p.After(VerifyPause, verify{})

@@ -420,14 +420,15 @@ func TestUnwrittenChangesAreCounted(t *testing.T) {
 	d := &disk{}
 	stage.Run(t, func(s *stage.Stage) []otp.Child {
 		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
-			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, Kept: kept.Of})
+			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, Account: kept.Account})
 		})}}
 	}, func(s *stage.Stage) {
 		counts := func(acme, initech int64) {
 			t.Helper()
 			s.Rest()
 			for tenant, want := range map[string]int64{"acme": acme, "initech": initech} {
-				if got := kept.Of(tenant).Holding(); got.Kinds[quota.Unwritten] != want || got.Kept != want {
+				if got := kept.Account(tenant).Holding(); got.Kinds[quota.PendingWrites] != want ||
+					got.Kept != want {
 					t.Errorf("%s keeps %v, want %d bytes", tenant, got, want)
 				}
 			}

@@ -23,7 +23,7 @@ func (t *Task) visits(x *request.Exchange, err error) {
 }
 
 // completed forwards the completion of an elicitation to the clients to which the task had put it.
-func (t *Task) completed(m *client.Completed) {
+func (t *Task) completed(m *client.ElicitationCompleted) {
 	for _, a := range t.elicitations.Take(m.ID) {
 		_ = t.p.Send(a.To, m)
 	}

@@ -49,8 +49,9 @@ type put struct {
 func newEstate(o *Options, a Args) *estate {
 	a.Caller.Session, a.Caller.Holds = "task-"+a.Row, true
 	return &estate{
-		o: o, a: a, entry: &Entry{Principal: a.Caller.Principal, Server: a.Server, Dialect: a.Task.Down},
-		sent: map[uint64]uint64{}, puts: map[jsonrpc.ID]put{}, asked: map[jsonrpc.ID]*client.Question{},
+		o: o, a: a,
+		entry: &Entry{Principal: a.Caller.Principal, Server: a.Server, Dialect: a.Task.ClientDialect},
+		sent:  map[uint64]uint64{}, puts: map[jsonrpc.ID]put{}, asked: map[jsonrpc.ID]*client.Question{},
 		watchers: map[string]request.Owner{},
 		open:     map[uint64]*request.Exchange{},
 	}
@@ -58,17 +59,17 @@ func newEstate(o *Options, a Args) *estate {
 
 // goOn continues the task after a crash, in the state that the crash has left.
 func (t *Task) goOn() error {
-	known := tasks.Known{
+	known := tasks.OwnerState{
 		Calls: slices.Sorted(maps.Keys(t.sent)),
 		Asked: slices.SortedFunc(maps.Keys(t.asked), jsonrpc.ID.Compare),
 	}
 	for _, c := range t.waiting {
 		known.Calls = append(known.Calls, c.Number)
 	}
-	for _, q := range order.By(t.puts, jsonrpc.ID.Compare) {
+	for _, q := range order.SortedBy(t.puts, jsonrpc.ID.Compare) {
 		known.Puts = append(known.Puts, q.number)
 	}
-	for id, x := range order.Of(t.open) {
+	for id, x := range order.Sorted(t.open) {
 		if x.Ended() { // its withdrawal may have crashed the last incarnation
 			t.take(id)
 		} else if t.promised == nil || t.promised.Request != id {
@@ -110,7 +111,7 @@ func (e *estate) Abandon(reason error) {
 	open := maps.Clone(e.open)
 	clear(e.open)
 	e.mu.Unlock()
-	for _, x := range order.Of(open) {
+	for _, x := range order.Sorted(open) {
 		if x != nil && x.Sink != nil {
 			complete(x, tasks.Effect{Err: protocol.InternalError(reason)})
 		}

@@ -102,7 +102,7 @@ func (i *Index) spare(principal string) (old *Entry) {
 	if len(own) >= MaxPrincipal {
 		return nil
 	}
-	for _, entries := range order.Of(i.all) {
+	for _, entries := range order.Sorted(i.all) {
 		if at := first(entries, delivered); at >= 0 && (old == nil || entries[at].Made.Before(old.Made)) {
 			old = entries[at]
 		}
@@ -114,7 +114,7 @@ func (i *Index) spare(principal string) (old *Entry) {
 func (i *Index) Spare() bool {
 	i.mu.Lock()
 	var old *Entry
-	for _, entries := range order.Of(i.all) {
+	for _, entries := range order.Sorted(i.all) {
 		if at := first(entries, delivered); at >= 0 && (old == nil || entries[at].Made.Before(old.Made)) {
 			old = entries[at]
 		}
@@ -134,7 +134,7 @@ func (i *Index) Spare() bool {
 func (i *Index) room(kept *quota.Account, n int) *quota.Refusal {
 	for !kept.Fits(n) {
 		if !i.Spare() {
-			return kept.Keeps(n)
+			return kept.CheckKeep(n)
 		}
 	}
 	return nil

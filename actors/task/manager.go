@@ -51,7 +51,7 @@ func (m *Manager) Init(p *otp.Process) error {
 		reading := storage.Reading{
 			Change: store.Change{Bucket: store.Tasks(m.o.Tasks.Tenant), Key: row, Value: value},
 			Kind:   "task", Name: row,
-			Of: func() string { return m.o.Tasks.Tenant }, To: m.o.Tasks.Storage,
+			Tenant: func() string { return m.o.Tasks.Tenant }, Storage: m.o.Tasks.Storage,
 		}
 		var err error
 		if !m.o.Records.Read(p, reading, func() {
@@ -84,9 +84,9 @@ func (m *Manager) restore(ctx context.Context, now time.Time, row string,
 	switch {
 	case err != nil:
 		return err
-	case !now.Before(a.loaded.Ends()):
+	case !now.Before(a.loaded.Expires()):
 		return errOver
-	case a.loaded.Ends().After(now.Add(tasks.MaxTTL)):
+	case a.loaded.Expires().After(now.Add(tasks.MaxTTL)):
 		return errFuture
 	case !m.o.Serves(a.Caller.Principal, a.Caller.Server):
 		return errUnheard

@@ -77,9 +77,9 @@ func isRow(s string) bool {
 //	Drop       reserved (`Owed`): at most two for each start
 //	finished   reserved: one for each request to the server
 //	replied    reserved: one for each question to the client
-func (Drop) Class() otp.Class      { return otp.Owed }
-func (*finished) Class() otp.Class { return otp.Owed }
-func (replied) Class() otp.Class   { return otp.Owed }
+func (Drop) Class() otp.Class      { return otp.Reserved }
+func (*finished) Class() otp.Class { return otp.Reserved }
+func (replied) Class() otp.Class   { return otp.Reserved }
 
 // Watch asks for Changed whenever the state of the task changes, and now if it is over. A session
 // sends it for a client that listens.
@@ -99,7 +99,7 @@ type Changed struct {
 }
 
 // Class says that it is best effort (`Sheddable`), so that requests take precedence.
-func (*Changed) Class() otp.Class { return otp.Sheddable }
+func (*Changed) Class() otp.Class { return otp.BestEffort }
 
 // finished is the outcome of a request to the server.
 type finished struct {

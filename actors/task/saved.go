@@ -62,7 +62,7 @@ func (t *Task) change() store.Change {
 	value, err := json.Marshal(saved{
 		Server: t.a.Server, Home: t.o.Home(t.a.Server), Session: t.a.Session, Principal: c.Principal,
 		Endpoint: c.Server, Modern: c.Modern,
-		Capabilities: c.Told().Raw(), Client: c.Info.Raw(), Task: t.task.Save(),
+		Capabilities: c.Visible().Raw(), Client: c.Info.Raw(), Task: t.task.Save(),
 	}, json.Deterministic(true))
 	if err != nil {
 		panic(err) // all raw values in it were parsed before
@@ -96,7 +96,8 @@ func load(o *Options, row string, value jsontext.Value) (a Args, err error) {
 	// Links of this form lead to the server, whatever else is listed.
 	if s.Endpoint == "" {
 		rewrite = func(result jsontext.Value) jsontext.Value {
-			return new(merge.Addresses).Result(merge.Reading{Server: s.Server, Method: "tools/call"}, result)
+			return new(merge.Router).Result(merge.AnswerContext{Server: s.Server, Method: "tools/call"},
+				result)
 		}
 	}
 	task, err := tasks.Load(s.Task, s.Server, rewrite)
@@ -107,7 +108,7 @@ func load(o *Options, row string, value jsontext.Value) (a Args, err error) {
 	var errs [2]error
 	caller.Capabilities, errs[0] = protocol.ParseClientCapabilities(s.Capabilities)
 	if s.Endpoint == "" {
-		caller.Withheld = caller.Capabilities.Fingerprint() & protocol.OfOthers
+		caller.Withheld = caller.Capabilities.Fingerprint() & protocol.OtherExtensions
 	}
 	caller.Info, errs[1] = protocol.ParseImplementation(s.Client)
 	return Args{

@@ -35,8 +35,9 @@ func (t *Task) submit(e tasks.Effect) {
 		ID: t.o.NextID.Add(1), Session: t.a.Caller.Session, Principal: t.a.Caller.Principal,
 		Uncounted: true, Owner: t.p.Self(), Client: &t.a.Caller.Info, Version: t.a.Task.Server,
 		Downstream: jsonrpc.IntID(e.Number),
-		Server:     t.a.Server, Upstream: t.conn, Method: e.Method, Params: e.Params, Stays: true,
-		Arrived: t.p.Now(), Timeout: t.o.Timeout(), MaxTimeout: t.o.Timeout(),
+		Server:     t.a.Server, Upstream: t.conn, Method: e.Method, Params: e.Params,
+		NeedsConnection: true,
+		Arrived:         t.p.Now(), Timeout: t.o.Timeout(), MaxTimeout: t.o.Timeout(),
 		Sink: &sink{to: t.p.Self(), number: e.Number},
 	}
 	// these last as long as the task, at most

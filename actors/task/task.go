@@ -54,41 +54,41 @@ type (
 // failed.
 func (t *Task) Init(p *otp.Process) error {
 	t.p, t.a.Caller.Ref = p, p.Self()
-	if e, ok := p.Heir().(*estate); ok {
+	if e, ok := p.CarriedState().(*estate); ok {
 		t.estate = e
 		return t.goOn()
 	}
 	switch {
 	case p.Incarnation() > 1:
-		t.task = tasks.Broken(p.Now(), t.a.Task)
+		t.task = tasks.FailedByCrash(p.Now(), t.a.Task)
 	case t.a.loaded != nil:
 		t.task = t.a.loaded
 	default:
 		t.task = tasks.New(p.Now(), t.a.Task)
 	}
-	t.entry.Made, t.entry.actor = t.task.Made(), p.Self()
+	t.entry.Made, t.entry.actor = t.task.Created(), p.Self()
 	if t.a.loaded == nil {
-		t.makeRoom(t.task.Kept())
+		t.makeRoom(t.task.Bytes())
 	}
-	kept, full := t.o.Kept.Reserve(quota.Tasks, t.task.Kept())
+	kept, full := t.o.Kept.Reserve(quota.Tasks, t.task.Bytes())
 	switch {
 	case full != nil && t.a.loaded == nil:
-		return full.Told()
+		return full.ClientError()
 	case full != nil: // it exists already
-		kept = t.o.Kept.Hold(quota.Tasks, t.task.Kept())
+		kept = t.o.Kept.Count(quota.Tasks, t.task.Bytes())
 	}
 	t.entry.kept = kept
 	if err := t.o.Index.add(t.entry); err != nil {
 		kept.Release()
 		return err
 	}
-	p.SetHeir(t.estate)
+	p.SetCarriedState(t.estate)
 	switch {
 	case p.Incarnation() > 1:
 		return t.goOn()
 	case t.a.loaded != nil:
 		t.entry.show(t.task)
-		return t.step(tasks.Event{Op: tasks.Resume, Lives: t.a.lives})
+		return t.step(tasks.Event{Op: tasks.Resume, ServerAlive: t.a.lives})
 	}
 	return nil
 }
@@ -100,14 +100,14 @@ func (t *Task) Receive(_ *otp.Process, msg any) error {
 		return t.request(m.Exchange)
 	case *request.Withdraw:
 		if t.take(m.ID) != nil {
-			return t.step(tasks.Event{Op: tasks.Leave, Request: m.ID})
+			return t.step(tasks.Event{Op: tasks.ClientCancel, Request: m.ID})
 		}
 	case *client.Answer:
 		return t.replied(m)
 	case *client.Question:
 		t.asked[m.ID] = m
-		return t.step(tasks.Event{Op: tasks.Inquire, ID: m.ID, Method: m.Method, Params: m.Params})
-	case *client.Completed:
+		return t.step(tasks.Event{Op: tasks.ServerAsk, ID: m.ID, Method: m.Method, Params: m.Params})
+	case *client.ElicitationCompleted:
 		t.completed(m)
 	case *client.TaskStatus:
 		return t.step(tasks.Event{Op: tasks.Notify, Params: m.Params})
@@ -174,15 +174,15 @@ func (t *Task) finished(m *finished) error {
 	}
 	delete(t.sent, m.number)
 	if m.missed != nil {
-		return t.step(tasks.Event{Op: tasks.Miss, Number: m.number, Err: m.missed})
+		return t.step(tasks.Event{Op: tasks.Lost, Number: m.number, Err: m.missed})
 	}
 	in := tasks.Event{Op: tasks.Answered, Number: m.number, Result: m.m.Result}
 	if m.m.Error != nil {
 		in.Err = m.m.Error
 	} else if full := t.o.Index.room(t.o.Kept, len(in.Result)); full != nil {
-		err := full.Told()
+		err := full.ClientError()
 		err.Message = "the server has answered, and there was no room to keep its result: " + err.Message
-		in.Result, in.Err = nil, err.Unanswered(t.a.Server, true)
+		in.Result, in.Err = nil, err.WithoutAnswer(t.a.Server, true)
 	}
 	return t.step(in)
 }
@@ -219,7 +219,7 @@ func (t *Task) perform(effects []tasks.Effect) error {
 			return otp.Normal
 		}
 	}
-	t.entry.kept.Resize(t.task.Kept())
+	t.entry.kept.Resize(t.task.Bytes())
 	if t.lasts() && t.task.Unsaved() {
 		_ = t.p.Send(t.o.Storage, &storage.Keep{Tenant: t.o.Tenant, Change: t.change()})
 	}
@@ -239,7 +239,8 @@ func (t *Task) deliver(e tasks.Effect) {
 		return
 	}
 	if tells := x.Method == "tasks/result" || x.Method == "tasks/cancel" ||
-		x.Method == "tasks/get" && t.a.Task.Down == tasks.Extension; tells && t.task.Status().Final() {
+		x.Method == "tasks/get" && t.a.Task.ClientDialect == tasks.Extension; tells &&
+		t.task.Status().Final() {
 		t.entry.stage.Store(delivered)
 	}
 	t.visits(x, e.Err)
@@ -252,7 +253,7 @@ func complete(x *request.Exchange, e tasks.Effect) {
 	// executed, as after the time-out of the call.
 	if late, ok := errors.AsType[*protocol.Error](e.Err); ok &&
 		late.Condition == protocol.ConditionTimeout && x.Method == "tools/call" {
-		o.Err = late.Unanswered(x.Server, x.Over()).Repeating(x.Method)
+		o.Err = late.WithoutAnswer(x.Server, x.BeginEnd()).MarkRetryable(x.Method)
 	}
 	x.Settle(o)
 }
@@ -279,7 +280,7 @@ func (t *Task) put(e tasks.Effect) {
 }
 
 func (t *Task) retract(number uint64) {
-	for id, q := range order.By(t.puts, jsonrpc.ID.Compare) {
+	for id, q := range order.SortedBy(t.puts, jsonrpc.ID.Compare) {
 		if q.number == number {
 			delete(t.puts, id)
 			_ = t.p.Send(q.on.Owner, &client.Withdrawn{From: t.p.Self(), Question: id, Call: q.on.ID})
@@ -290,13 +291,13 @@ func (t *Task) retract(number uint64) {
 // tell sends the state of the task to its followers, in the server's words if there are any.
 func (t *Task) tell(words jsontext.Value) {
 	t.entry.show(t.task)
-	if t.a.Task.Down == tasks.Core {
+	if t.a.Task.ClientDialect == tasks.Core {
 		if len(words) == 0 {
 			words = t.task.Object()
 		}
 		_ = t.p.Send(t.a.Owner, &Changed{ID: t.a.Task.ID, Params: words})
 	}
-	for session, by := range order.Of(t.watchers) {
+	for session, by := range order.Sorted(t.watchers) {
 		if t.p.Send(by, &Changed{ID: t.a.Task.ID, Params: t.task.Detail()}) != nil {
 			delete(t.watchers, session)
 		}

@@ -117,9 +117,9 @@ func (m *Manager) Init(p *otp.Process) error {
 		m.o.Records.Finish("tenants")
 	}
 	var ok bool
-	if m.pending, ok = p.Heir().(*pending); !ok {
+	if m.pending, ok = p.CarriedState().(*pending); !ok {
 		m.pending = &pending{restart: map[string]bool{}}
-		p.SetHeir(m.pending)
+		p.SetCarriedState(m.pending)
 	}
 	m.look()
 	// The reply to the earlier incarnation is lost. Writing the same again is harmless.
@@ -134,7 +134,7 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 	switch msg := msg.(type) {
 	case Charged:
 		if r := m.rows[msg.Tenant]; r != nil {
-			m.step(r, ladder.Charged{Why: msg.Why})
+			m.step(r, ladder.CrashCharged{Why: msg.Why})
 		}
 	case Started:
 		if r := m.rows[msg.Tenant]; r != nil {
@@ -177,7 +177,7 @@ func (m *Manager) look() {
 			m.lookAgain()
 		}
 	}
-	for name, r := range order.Of(m.rows) {
+	for name, r := range order.Sorted(m.rows) {
 		if !slices.Contains(names, name) {
 			m.forget(r)
 		}

@@ -180,7 +180,7 @@ func TestTenantClimbsTheLadder(t *testing.T) {
 		}
 		r.ends("acme")
 		if s := r.board.Of("acme"); s.State != ladder.Quarantined || s.Incident == "" ||
-			s.Times != ladder.MaxEnds {
+			s.Ends != ladder.MaxEnds {
 			t.Errorf("after %d ends: %+v", ladder.MaxEnds, s)
 		}
 		r.wait(ladder.FirstProbe)
@@ -188,7 +188,7 @@ func TestTenantClimbsTheLadder(t *testing.T) {
 			t.Errorf("probed: %+v", s)
 		}
 		r.ends("acme")
-		if s := r.board.Of("acme"); s.State != ladder.Quarantined || s.Gap != 2*ladder.FirstProbe {
+		if s := r.board.Of("acme"); s.State != ladder.Quarantined || s.Pause != 2*ladder.FirstProbe {
 			t.Errorf("after a probe that failed: %+v", s)
 		}
 		r.wait(2*ladder.FirstProbe + ladder.Stable)
@@ -219,7 +219,7 @@ func TestChargedTenantIsPaused(t *testing.T) {
 		for range 100 {
 			r.Send("manager", charge)
 		}
-		if s := r.board.Of("acme"); r.runs("acme") || s.State != ladder.Paused || s.Times != 1 ||
+		if s := r.board.Of("acme"); r.runs("acme") || s.State != ladder.Paused || s.Ends != 1 ||
 			s.Incident != "abc" {
 			t.Errorf("runs %t, %+v", r.runs("acme"), s)
 		}
@@ -353,7 +353,7 @@ func TestPauseGoesOnInTheNextHost(t *testing.T) {
 			t.Errorf("acme runs %t, globex %t", r.runs("acme"), r.runs("globex"))
 		}
 		r.wait(32 * time.Second)
-		if s := r.board.Of("acme"); !r.runs("acme") || s.Times != 6 {
+		if s := r.board.Of("acme"); !r.runs("acme") || s.Ends != 6 {
 			t.Errorf("runs %t, %+v", r.runs("acme"), s)
 		}
 	})

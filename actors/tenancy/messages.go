@@ -34,6 +34,6 @@ type Operate = otp.Call[OperateRequest, ladder.Standing]
 //
 //	Started        reserved (`Owed`): one for each start of a tenant
 //	Reconfigured   reserved: one for each reload
-func (Charged) Class() otp.Class      { return otp.Sheddable }
-func (Started) Class() otp.Class      { return otp.Owed }
-func (Reconfigured) Class() otp.Class { return otp.Owed }
+func (Charged) Class() otp.Class      { return otp.BestEffort }
+func (Started) Class() otp.Class      { return otp.Reserved }
+func (Reconfigured) Class() otp.Class { return otp.Reserved }

@@ -34,7 +34,7 @@ func change(tenant string, s ladder.Standing) store.Change {
 	}
 	var err error
 	of := saved{
-		s.State, s.Since, s.Times, int64(s.Gap), s.Until, s.Operator,
+		s.State, s.Since, s.Ends, int64(s.Pause), s.Until, s.Operator,
 		telemetry.Clean(s.Cause, telemetry.MaxValue), s.Incident,
 	}
 	if c.Value, err = json.Marshal(of); err != nil {
@@ -61,7 +61,7 @@ func Parse(value jsontext.Value, now time.Time) (s ladder.Standing, err error) {
 		return ladder.Standing{}, err
 	}
 	s = ladder.Standing{
-		State: of.State, Since: of.Since, Times: of.Times, Gap: time.Duration(of.Gap), Until: of.Until,
+		State: of.State, Since: of.Since, Ends: of.Times, Pause: time.Duration(of.Gap), Until: of.Until,
 		Operator: of.Operator,
 		Why:      ladder.Why{Cause: of.Cause, Incident: of.Incident},
 	}
@@ -70,7 +70,7 @@ func Parse(value jsontext.Value, now time.Time) (s ladder.Standing, err error) {
 	default:
 		return ladder.Standing{}, errUnsound
 	}
-	if s.Times < 0 || s.Gap < 0 || s.Gap > ladder.LastProbe ||
+	if s.Ends < 0 || s.Pause < 0 || s.Pause > ladder.LastProbe ||
 		!s.Operator && !s.Runs() && s.Until.IsZero() {
 		return ladder.Standing{}, errUnsound
 	}
@@ -78,10 +78,10 @@ func Parse(value jsontext.Value, now time.Time) (s ladder.Standing, err error) {
 		s.Since = now
 	}
 	if s.State == ladder.Probing { // the probe was not over
-		s.State, s.Until = ladder.Quarantined, now.Add(s.Gap)
+		s.State, s.Until = ladder.Quarantined, now.Add(s.Pause)
 	}
-	if s.Until.Sub(now) > s.Gap {
-		s.Until = now.Add(s.Gap)
+	if s.Until.Sub(now) > s.Pause {
+		s.Until = now.Add(s.Pause)
 	}
 	return s, nil
 }
@@ -99,7 +99,7 @@ func (m *Manager) restore() {
 	for name, value := range m.o.Stored {
 		reading := storage.Reading{
 			Change: store.Change{Bucket: store.Tenants, Key: name, Value: value}, Kind: "tenant", Name: name,
-			Of: func() string { return name }, To: m.o.Storage(),
+			Tenant: func() string { return name }, Storage: m.o.Storage(),
 		}
 		var s ladder.Standing
 		var err error
@@ -125,7 +125,7 @@ func (m *Manager) restore() {
 func (m *Manager) unread(name string) ladder.Standing {
 	now := m.p.Now()
 	return ladder.Standing{
-		State: ladder.Quarantined, Since: now, Times: ladder.MaxEnds, Gap: ladder.FirstProbe,
+		State: ladder.Quarantined, Since: now, Ends: ladder.MaxEnds, Pause: ladder.FirstProbe,
 		Until: now.Add(ladder.FirstProbe),
 		Why: ladder.Why{
 			Cause: "how it stood could not be read", Incident: otp.IncidentID(m.p.Path()+"/"+name, now),

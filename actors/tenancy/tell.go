@@ -17,19 +17,19 @@ func (m *Manager) tell(tenant string, x ladder.Effect, s ladder.Standing) {
 		retry = 0
 	}
 	switch x {
-	case ladder.TellPaused:
+	case ladder.ReportPaused:
 		m.o.Emit(telemetry.TenantPaused{
-			Where: at, Times: telemetry.Count(s.Times), Retry: retry, Cause: s.Cause,
+			Where: at, Times: telemetry.Count(s.Ends), Retry: retry, Cause: s.Cause,
 		})
-	case ladder.TellQuarantined:
+	case ladder.ReportQuarantined:
 		m.o.Emit(telemetry.TenantQuarantined{
-			Where: at, Times: telemetry.Count(s.Times), Retry: retry, Cause: s.Cause,
+			Where: at, Times: telemetry.Count(s.Ends), Retry: retry, Cause: s.Cause,
 		})
-	case ladder.TellResumed:
+	case ladder.ReportResumed:
 		m.o.Emit(telemetry.TenantResumed{Where: at, Probe: s.State == ladder.Probing})
-	case ladder.TellReleased:
+	case ladder.ReportReleased:
 		m.o.Emit(telemetry.TenantReleased{Where: calm})
-	case ladder.TellRestarted:
+	case ladder.ReportRestarted:
 		m.o.Emit(telemetry.TenantRestarted{Where: calm})
 	}
 }

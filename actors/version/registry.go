@@ -18,20 +18,20 @@ type Registry struct {
 	otp.Base
 	emit       telemetry.Sink
 	negotiated map[protocol.Version]uint64
-	lowered    map[protocol.Version]bool // revisions that a newer client had to accept
+	downgraded map[protocol.Version]bool // revisions that a newer client had to accept
 }
 
 // New makes one incarnation.
 func New(emit telemetry.Sink) *Registry {
-	return &Registry{emit: emit, lowered: map[protocol.Version]bool{}}
+	return &Registry{emit: emit, downgraded: map[protocol.Version]bool{}}
 }
 
 // Init restores the counts of the previous incarnation.
 func (r *Registry) Init(p *otp.Process) error {
 	var heir bool
-	if r.negotiated, heir = p.Heir().(map[protocol.Version]uint64); !heir {
+	if r.negotiated, heir = p.CarriedState().(map[protocol.Version]uint64); !heir {
 		r.negotiated = map[protocol.Version]uint64{}
-		p.SetHeir(r.negotiated)
+		p.SetCarriedState(r.negotiated)
 	}
 	return nil
 }
@@ -72,8 +72,8 @@ func (r *Registry) negotiate(m *Negotiate) {
 		SessionID: m.Req.Session,
 	})
 	if agreed.Downgraded() {
-		where.Routine = r.lowered[agreed.Version]
-		r.lowered[agreed.Version] = true
+		where.Routine = r.downgraded[agreed.Version]
+		r.downgraded[agreed.Version] = true
 		r.emit(telemetry.VersionLowered{
 			Where: where, Client: m.Req.Requested, Negotiated: v, Off: words(agreed.Lost()),
 		})

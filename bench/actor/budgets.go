@@ -43,7 +43,7 @@ func (a *allowance) take(now time.Time) bool {
 }
 
 // may reports whether something may crash now.
-func (h *hurt) may(what string) bool {
+func (h *crashingHost) may(what string) bool {
 	if h.budgets == lifted {
 		return true
 	}
@@ -54,7 +54,7 @@ func (h *hurt) may(what string) bool {
 }
 
 // kept returns an error if a budget was exceeded. Then the measurement is invalid.
-func (h *hurt) kept() error {
+func (h *crashingHost) kept() error {
 	for _, path := range []string{"mcpd/tenants", "mcpd/tenants/victim"} {
 		if ref, ok := h.host.Whereis(path); !ok || ref.Incarnation() != 1 {
 			return fmt.Errorf("%s is in incarnation %d: a released budget was exceeded", path,
@@ -67,7 +67,7 @@ func (h *hurt) kept() error {
 // hostCase is one kill of a host with these budgets.
 type hostCase struct {
 	budgets budgets
-	kill    kill
+	kill    crashCase
 }
 
 func (c hostCase) name() string    { return c.budgets.of(c.kill.name) }
@@ -95,4 +95,4 @@ func hostCases() (list []hostCase) {
 }
 
 // needsLifted reports whether the case has more crashes than any normal budget allows.
-func (k kill) needsLifted() bool { return k.microseconds == 1_000 }
+func (k crashCase) needsLifted() bool { return k.microseconds == 1_000 }

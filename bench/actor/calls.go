@@ -14,7 +14,7 @@ const warmCalls = 10_000
 
 // calls calls one actor in a loop.
 func calls(times int) (answer, error) {
-	g, err := plant(otp.Options{}, otp.Spec{Children: workers(1, nil)}, nil)
+	g, err := newTestSystem(otp.Options{}, otp.Spec{Children: workers(1, nil)}, nil)
 	if err != nil {
 		return answer{}, err
 	}

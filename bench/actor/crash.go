@@ -79,16 +79,16 @@ func ping(ctx context.Context, to otp.Ref) error {
 
 // plant creates a tree of these actors. Unless quiet is set, crash reports are written to the
 // side's log.
-func (s side) plant(quiet bool, o otp.Options, children []otp.Child) (*grove, error) {
+func (s side) plant(quiet bool, o otp.Options, children []otp.Child) (*testSystem, error) {
 	spec := otp.Spec{Intensity: unlimited, Children: children}
 	if quiet {
-		return plant(o, spec, nil)
+		return newTestSystem(o, spec, nil)
 	}
 	log, err := openLog(s.log)
 	if err != nil {
 		return nil, err
 	}
-	return plant(o, spec, log)
+	return newTestSystem(o, spec, log)
 }
 
 // siblingsOf returns n actors, numbered from first.
@@ -96,7 +96,7 @@ func siblingsOf(first, n int) []otp.Child { return workers(first+n, nil)[first:]
 
 // pool crashes one child of a simple_one_for_one supervisor.
 func pool(children, times int) (answer, error) {
-	g, err := plant(otp.Options{}, poolOf(), nil)
+	g, err := newTestSystem(otp.Options{}, poolOf(), nil)
 	if err != nil {
 		return answer{}, err
 	}
@@ -125,7 +125,7 @@ func poolOf() otp.Spec {
 }
 
 // fill starts n children of a pool, numbered from first.
-func fill(g *grove, first, n int) error {
+func fill(g *testSystem, first, n int) error {
 	for i := range n {
 		if _, err := otp.StartChildArgs(context.Background(), g.tree.Ref(), fmt.Sprint(first+i),
 			nil); err != nil {
@@ -143,7 +143,7 @@ func subtree(children, times int) (answer, error) {
 		ID:    "sub",
 		Start: otp.Supervisor(otp.Spec{Intensity: unlimited, Children: workers(children, told)}),
 	}
-	g, err := plant(otp.Options{Faults: faults},
+	g, err := newTestSystem(otp.Options{Faults: faults},
 		otp.Spec{Intensity: unlimited, Children: []otp.Child{below}}, nil)
 	if err != nil {
 		return answer{}, err

@@ -32,13 +32,13 @@ func hurtConfig(b budgets, program, site string) string {
 		`}, site: {url: "http://` + site + `/mcp", ` + own + `}}}}}`
 }
 
-// hurt is the process in the role hurtHost. It answers these lines:
+// crashingHost is the process in the role hurtHost. It answers these lines:
 //
 //	begin                       its URL
 //	crash MICROSECONDS VICTIM   0; crashes one of the victims at that interval, or never if it is 0
 //	work MICROSECONDS CALLS     0; makes that many calls as the victim at that interval
 //	calm                        stops, and answers with done, or with an error
-type hurt struct {
+type crashingHost struct {
 	budgets budgets
 	spent   map[string]*allowance // the used budgets, by the row or server that crashes
 	host    *supervisor.Running
@@ -70,10 +70,10 @@ func (d done) share() float64 { return d.CPU / d.Took }
 
 // newHurt makes a host with these budgets.
 func newHurt(b string) kit.Answer {
-	return (&hurt{budgets: budgets(b), spent: map[string]*allowance{}}).answer
+	return (&crashingHost{budgets: budgets(b), spent: map[string]*allowance{}}).answer
 }
 
-func (h *hurt) answer(line string) (any, error) {
+func (h *crashingHost) answer(line string) (any, error) {
 	w := &words{left: strings.Fields(line)}
 	switch word := w.next(); word {
 	case "begin":
@@ -106,7 +106,7 @@ func (h *hurt) answer(line string) (any, error) {
 	}
 }
 
-func (h *hurt) begin(ctx context.Context) (base string, err error) {
+func (h *crashingHost) begin(ctx context.Context) (base string, err error) {
 	program, err := subject.Command(subject.EchoStdio, "legacy")
 	if err != nil {
 		return "", err
@@ -145,7 +145,7 @@ func (h *hurt) begin(ctx context.Context) (base string, err error) {
 // unexpected.
 type step func(ctx context.Context, i int) (did bool, err error)
 
-func (h *hurt) start(microseconds int, one step) (any, error) {
+func (h *crashingHost) start(microseconds int, one step) (any, error) {
 	h.enough, h.did = make(chan struct{}), make(chan ended)
 	// owner: calm, which waits for it
 	go h.again(h.enough, time.Duration(microseconds)*time.Microsecond, one)
@@ -153,7 +153,7 @@ func (h *hurt) start(microseconds int, one step) (any, error) {
 }
 
 // again repeats a step and counts how often it was done.
-func (h *hurt) again(enough <-chan struct{}, every time.Duration, one step) {
+func (h *crashingHost) again(enough <-chan struct{}, every time.Duration, one step) {
 	var d ended
 	used, began := processor(), time.Now()
 	for i := 0; !after(enough, every); i++ {
@@ -172,7 +172,7 @@ func (h *hurt) again(enough <-chan struct{}, every time.Duration, one step) {
 }
 
 // calls makes n calls of the victim, one after the other.
-func (h *hurt) calls(n int) step {
+func (h *crashingHost) calls(n int) step {
 	return func(ctx context.Context, i int) (bool, error) {
 		for range n {
 			if _, err := h.client.Call(ctx, load.Nonce(fmt.Sprint(i))); err != nil {
@@ -185,7 +185,7 @@ func (h *hurt) calls(n int) step {
 
 // victims are the steps that crash something, by name. A crash may fail, because the one before may
 // have removed what it needs.
-func (h *hurt) victims() map[string]step {
+func (h *crashingHost) victims() map[string]step {
 	return map[string]step{
 		actorVictim: crashes(h.crashRow), programVictim: crashes(h.killProgram),
 		siteVictim: crashes(h.killSite),
@@ -197,7 +197,7 @@ func crashes(one func(ctx context.Context, i int) bool) step {
 }
 
 // crashRow crashes the rows in turn. After each crash it makes a call that needs all of them.
-func (h *hurt) crashRow(ctx context.Context, i int) bool {
+func (h *crashingHost) crashRow(ctx context.Context, i int) bool {
 	one := &h.rows[i%len(rows)]
 	// ends of sessions count in no budget
 	if rows[i%len(rows)] != sessionRows && !h.may(rows[i%len(rows)]) {
@@ -217,7 +217,7 @@ func (h *hurt) crashRow(ctx context.Context, i int) bool {
 
 // killProgram kills the program. It asks the program for its pid, which starts the program if
 // necessary.
-func (h *hurt) killProgram(ctx context.Context, _ int) bool {
+func (h *crashingHost) killProgram(ctx context.Context, _ int) bool {
 	if !h.may(programVictim) {
 		return false
 	}
@@ -230,7 +230,7 @@ func (h *hurt) killProgram(ctx context.Context, _ int) bool {
 }
 
 // killSite kills the server over HTTP while the host is connected to it, and starts it again.
-func (h *hurt) killSite(ctx context.Context, _ int) bool {
+func (h *crashingHost) killSite(ctx context.Context, _ int) bool {
 	if !h.may(siteVictim) {
 		return false
 	}
@@ -251,7 +251,7 @@ var rows = [...]string{"request_manager", "client_sup/demo", sessionRows}
 // sessionRows is the parent of a tenant's sessions.
 const sessionRows = "server_sup"
 
-func (h *hurt) row(i int) (path string) {
+func (h *crashingHost) row(i int) (path string) {
 	top := "mcpd/tenants/victim/" + rows[i%len(rows)]
 	h.host.Snapshot().Walk(func(n otp.Node) bool {
 		if n.Type == otp.WorkerType && strings.HasPrefix(n.Path+"/", top+"/") {

@@ -27,17 +27,17 @@ func measureHostRestart(ctx context.Context, r *kit.Run) error {
 		return err
 	}
 	defer func() { _ = talk.Stop() }() // all answers have been read
-	times := kit.Either(r, 4000, 200)
+	times := kit.ByForm(r, 4000, 200)
 	for _, row := range rowLimits {
-		of := func(subject, name string) *lane {
-			return &lane{scenario: "restart-host", name: row.name, subject: subject,
+		of := func(subject, name string) *series {
+			return &series{scenario: "restart-host", name: row.name, subject: subject,
 				ask: func() (a answer, err error) {
 					err = talk.Ask(fmt.Sprintf("%s\t%d", name, times), &a)
 					return a, err
 				}}
 		}
-		lanes := []*lane{of(record.Mcpd, row.name), of(bareRow, bareRow)}
-		if err := take(ctx, r, roundsOf(r), lanes); err != nil {
+		lanes := []*series{of(record.Mcpd, row.name), of(bareRow, bareRow)}
+		if err := runRounds(ctx, r, roundsOf(r), lanes); err != nil {
 			return err
 		}
 		for _, l := range lanes {
@@ -45,7 +45,7 @@ func measureHostRestart(ctx context.Context, r *kit.Run) error {
 				return err
 			}
 		}
-		if err := lanes[0].against(r, "a bare actor's", lanes[1],
+		if err := lanes[0].compareWith(r, "a bare actor's", lanes[1],
 			pair{p50: kit.Limits{Gate: row.gate}}); err != nil {
 			return err
 		}

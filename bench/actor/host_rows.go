@@ -45,12 +45,12 @@ type victim struct {
 	row   otp.Ref // zero for a row that is looked up after each crash
 }
 
-// whole is the process in the role wholeHost. The first question starts its host.
-type whole struct{ victims map[string]victim }
+// hostRows is the process in the role wholeHost. The first question starts its host.
+type hostRows struct{ victims map[string]victim }
 
-func newWhole(string) kit.Answer { return (&whole{}).answer }
+func newWhole(string) kit.Answer { return (&hostRows{}).answer }
 
-func (h *whole) answer(line string) (any, error) {
+func (h *hostRows) answer(line string) (any, error) {
 	w := &words{left: strings.Split(line, "\t")}
 	name, times := w.next(), w.number()
 	if w.err != nil {
@@ -90,7 +90,7 @@ func (v victim) crashes(times int) (answer, error) {
 	return timed(h), nil
 }
 
-func (h *whole) begin(ctx context.Context) error {
+func (h *hostRows) begin(ctx context.Context) error {
 	faults := fault.New(clock.System)
 	host, err := subject.Open(ctx, wholeConfig, supervisor.Options{
 		Embedded: true, Faults: faults, Intensity: unlimited,

@@ -8,7 +8,7 @@ import (
 
 // Each actor of the host crashes as often as it is asked to, and serves after each crash.
 func TestActorsOfAHostServeAfterACrash(t *testing.T) {
-	h := &whole{}
+	h := &hostRows{}
 	for _, name := range append([]string{bareRow}, names()...) {
 		got, err := h.answer(name + "\t3")
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 const siblings = 1_000
 
 // kills are the cases of isolation. The others are compared with the first.
-var kills = []kill{
+var kills = []crashCase{
 	{"none", 0, "quiet", actorVictim},
 	{"every 10 ms", 10_000, "quiet", actorVictim},
 	{"every 1 ms", 1_000, "quiet", actorVictim},
@@ -24,7 +24,7 @@ var kills = []kill{
 }
 
 // kill says what is made to crash, and how often.
-type kill struct {
+type crashCase struct {
 	name         string
 	microseconds int // interval between two crashes; 0 for none
 	reports      string
@@ -51,15 +51,15 @@ func measureIsolation(ctx context.Context, r *kit.Run) error {
 		return err
 	}
 	defer s.close()
-	var lanes []*lane
+	var lanes []*series
 	for _, k := range kills {
 		if k.victim == actorVictim || k.victim == supervisorVictim {
 			lanes = append(lanes, s.lanes("isolation", k.name,
-				question{"isolation", siblings, k.microseconds, k.reports, kit.Either(r, 3000, 400),
+				question{"isolation", siblings, k.microseconds, k.reports, kit.ByForm(r, 3000, 400),
 					k.victim})...)
 		}
 	}
-	if err := take(ctx, r, isolationRounds, lanes); err != nil {
+	if err := runRounds(ctx, r, isolationRounds, lanes); err != nil {
 		return err
 	}
 	return isolated(r, lanes, []string{record.Mcpd, record.OTP}, bystanderLimits)
@@ -68,7 +68,7 @@ func measureIsolation(ctx context.Context, r *kit.Run) error {
 const isolationRounds = 10
 
 // isolated adds the latencies of bystanders, and compares them with the case without kills.
-func isolated(r *kit.Run, lanes []*lane, subjects []string, ours pair) error {
+func isolated(r *kit.Run, lanes []*series, subjects []string, ours pair) error {
 	if err := seen(r, lanes); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func isolated(r *kit.Run, lanes []*lane, subjects []string, ours pair) error {
 			if subject != record.Mcpd || k.reports == "reports" || k.victim != actorVictim {
 				limits = pair{} // the crashes use CPU time, which the promise does not cover
 			}
-			if err := l.against(r, "nobody killed, "+subject, find(lanes, kills[0].name, subject),
+			if err := l.compareWith(r, "nobody killed, "+subject, find(lanes, kills[0].name, subject),
 				limits); err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func isolated(r *kit.Run, lanes []*lane, subjects []string, ours pair) error {
 }
 
 // seen adds the latencies of bystanders. A failed call of a bystander is an error.
-func seen(r *kit.Run, lanes []*lane) error {
+func seen(r *kit.Run, lanes []*series) error {
 	for _, l := range lanes {
 		if _, _, err := l.times(r, tail...); err != nil {
 			return err

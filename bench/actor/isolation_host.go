@@ -37,10 +37,10 @@ func measureHostIsolation(ctx context.Context, r *kit.Run) error {
 		defer h.stop(ctx)
 		hosts[b] = h
 	}
-	last := time.Duration(kit.Either(r, 4, 1)) * time.Second
-	var lanes []*lane
+	last := time.Duration(kit.ByForm(r, 4, 1)) * time.Second
+	var lanes []*series
 	add := func(h *hurtTalk, name, order string) {
-		lanes = append(lanes, &lane{scenario: "isolation-host", name: name, subject: record.Mcpd,
+		lanes = append(lanes, &series{scenario: "isolation-host", name: name, subject: record.Mcpd,
 			ask: func() (answer, error) {
 				a, _, err := h.bystander(ctx, order, last)
 				return a, err
@@ -68,7 +68,7 @@ func measureHostIsolation(ctx context.Context, r *kit.Run) error {
 		})
 		add(h, c.asCalls(), fmt.Sprintf("work %d %d", c.kill.microseconds, n))
 	}
-	if err := take(ctx, r, kit.Either(r, hostRounds, load.MinPairs), lanes); err != nil {
+	if err := runRounds(ctx, r, kit.ByForm(r, hostRounds, load.MinPairs), lanes); err != nil {
 		return err
 	}
 	for _, l := range lanes {
@@ -87,7 +87,7 @@ func measureHostIsolation(ctx context.Context, r *kit.Run) error {
 
 // judge compares the latencies of a bystander with those in the case without kills under the same
 // budgets, and with those in the case of as much work in calls.
-func (c hostCase) judge(r *kit.Run, lanes []*lane) error {
+func (c hostCase) judge(r *kit.Run, lanes []*series) error {
 	none, l := find(lanes, c.budgets.of(kills[0].name), record.Mcpd), find(lanes, c.name(),
 		record.Mcpd)
 	if l == none {
@@ -97,14 +97,14 @@ func (c hostCase) judge(r *kit.Run, lanes []*lane) error {
 	if c.kill.victim == actorVictim {
 		limits = tails(r, bystanderLimits)
 	}
-	if err := l.against(r, "nobody killed, mcpd", none, limits); err != nil {
+	if err := l.compareWith(r, "nobody killed, mcpd", none, limits); err != nil {
 		return err
 	}
 	calls := find(lanes, c.asCalls(), record.Mcpd)
 	if calls == nil {
 		return nil
 	}
-	if err := calls.against(r, "nobody killed, mcpd", none, pair{}); err != nil {
+	if err := calls.compareWith(r, "nobody killed, mcpd", none, pair{}); err != nil {
 		return err
 	}
 	limits = tails(r, bystanderLimits)
@@ -113,7 +113,7 @@ func (c hostCase) judge(r *kit.Run, lanes []*lane) error {
 			"%s: the calls in place of crashes were not as much work: see a core's share", c.name())
 		limits = pair{}
 	}
-	return l.against(r, "as much work in calls, mcpd", calls, limits)
+	return l.compareWith(r, "as much work in calls, mcpd", calls, limits)
 }
 
 // hurtTalk is a host that is made to crash, and the sessions of its bystander.
@@ -148,12 +148,12 @@ func (h *hurtTalk) stop(ctx context.Context) {
 }
 
 // order returns the line that orders the kill.
-func (k kill) order() string { return fmt.Sprintf("crash %d %s", k.microseconds, k.victim) }
+func (k crashCase) order() string { return fmt.Sprintf("crash %d %s", k.microseconds, k.victim) }
 
 // asCalls is the name of the case in which the victim makes calls instead of crashing. The calls
 // use as much CPU time as the crashes. The host and its callers share two cores, so that this case
 // separates the effect of a crash from the effect of any work.
-func (k kill) asCalls() string { return k.name + ", as much work in calls" }
+func (k crashCase) asCalls() string { return k.name + ", as much work in calls" }
 
 // mostCalls bounds how many calls stand for one crash. They are made one after the other and take a
 // few hundred microseconds each.
@@ -161,9 +161,9 @@ const mostCalls = 20
 
 // alike reports whether two lanes used the same share of a core beyond the case without kills, to
 // within a fifth.
-func alike(none, crashes, calls *lane) bool {
+func alike(none, crashes, calls *series) bool {
 	const most = 0.2
-	share := func(l *lane) (all float64) {
+	share := func(l *series) (all float64) {
 		for _, a := range l.answers {
 			all += a.Share
 		}
@@ -174,9 +174,10 @@ func alike(none, crashes, calls *lane) bool {
 
 // worth returns how many calls of the victim use the CPU time of one crash. The number is rounded.
 // It is 0 if that is less than one call, more than mostCalls, or unknown.
-func (h *hurtTalk) worth(ctx context.Context, r *kit.Run, k kill, last time.Duration) (int, error) {
+func (h *hurtTalk) worth(ctx context.Context, r *kit.Run, k crashCase,
+	last time.Duration) (int, error) {
 	var list []float64
-	for range kit.Either(r, 3, 1) {
+	for range kit.ByForm(r, 3, 1) {
 		n, err := h.quotient(ctx, k, last)
 		if err != nil {
 			return 0, err
@@ -192,7 +193,7 @@ func (h *hurtTalk) worth(ctx context.Context, r *kit.Run, k kill, last time.Dura
 }
 
 // quotient measures that number once.
-func (h *hurtTalk) quotient(ctx context.Context, k kill, last time.Duration) (float64, error) {
+func (h *hurtTalk) quotient(ctx context.Context, k crashCase, last time.Duration) (float64, error) {
 	var spent [3]done
 	for i, order := range []string{kills[0].order(), k.order(),
 		fmt.Sprintf("work %d 1", k.microseconds)} {

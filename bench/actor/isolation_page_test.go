@@ -42,7 +42,8 @@ func isolationPage(records ...record.Record) string {
 		}
 		for _, r := range records {
 			if table := isolationTable(r, s.Name); table != "" {
-				fmt.Fprintf(&b, "\n## %s\n\n%s\n\n%s\n\n%s", s.Title, s.What, measuredOn(r, s.Name), table)
+				fmt.Fprintf(&b, "\n## %s\n\n%s\n\n%s\n\n%s", s.Title, s.Description,
+					measuredOn(r, s.Name), table)
 				break
 			}
 		}
@@ -59,8 +60,8 @@ func measuredOn(r record.Record, scenario string) string {
 		}
 	}
 	beside := fmt.Sprintf("The load average was %.0f when the run began", r.Machine.Load)
-	if r.Others > 0 {
-		beside = fmt.Sprintf("Other processes used %.2f of the cores meanwhile", r.Others)
+	if r.OtherLoad > 0 {
+		beside = fmt.Sprintf("Other processes used %.2f of the cores meanwhile", r.OtherLoad)
 	}
 	calm := "the machine was calm"
 	if r.Busy() {
@@ -170,7 +171,7 @@ func TestIsolationPage(t *testing.T) {
 	}
 	for _, s := range Scenarios {
 		if s.Name == "isolation" || s.Name == "isolation-host" {
-			if !strings.Contains(string(data), "## "+s.Title+"\n\n"+s.What+"\n") {
+			if !strings.Contains(string(data), "## "+s.Title+"\n\n"+s.Description+"\n") {
 				t.Errorf("the page does not say what %s measures: measure again", s.Name)
 			}
 		}

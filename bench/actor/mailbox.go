@@ -41,7 +41,7 @@ func flood(messages, times int) (answer, error) {
 	child := otp.Child{ID: "0", Mailbox: messages, Start: otp.Worker(func() otp.Behaviour {
 		return &counter{want: messages, all: all}
 	})}
-	g, err := plant(otp.Options{}, otp.Spec{Children: []otp.Child{child}}, nil)
+	g, err := newTestSystem(otp.Options{}, otp.Spec{Children: []otp.Child{child}}, nil)
 	if err != nil {
 		return answer{}, err
 	}

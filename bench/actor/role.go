@@ -27,8 +27,8 @@ type side struct{ log string }
 // garbage collector as mcpd does.
 func (s side) answer(line string) (any, error) {
 	runtime.GC()
-	if set := memory.Pacer(); set != nil {
-		set(memory.Pace(memory.Measured()().Live, 0))
+	if set := memory.GCPercentSetter(); set != nil {
+		set(memory.GrowthPercent(memory.Measured()().Live, 0))
 	}
 	w := &words{left: strings.Fields(line)}
 	var measure func() (answer, error)

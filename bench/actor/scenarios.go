@@ -12,7 +12,8 @@ import (
 var Scenarios = []kit.Scenario{
 	{
 		Name: "restart", Title: "A crashed actor answers again",
-		What: "From just before an actor is made to crash until a call to its next incarnation has " +
+		Description: "From just before an actor is made to crash until a call to its next incarnation " +
+			"has " +
 			"returned. By a message: a panic on it, " +
 			"beside exit(Pid, kill) of a gen_server. In a call: a panic, beside an exception, in a call " +
 			"that fails before the next one is made. Paced runs wait " +
@@ -23,18 +24,19 @@ var Scenarios = []kit.Scenario{
 	},
 	{
 		Name: "pool", Title: "A crashed child of a simple_one_for_one supervisor answers again",
-		What:    "As restart by a message, paced, for pools of 1 to 100,000 children.",
-		Measure: measurePool,
+		Description: "As restart by a message, paced, for pools of 1 to 100,000 children.",
+		Measure:     measurePool,
 	},
 	{
 		Name: "subtree", Title: "A crashed supervisor has its children back",
-		What: "From just before a supervisor is made to crash until each of its children has " +
+		Description: "From just before a supervisor is made to crash until each of its children has " +
 			"answered a call, one after the other.",
 		Measure: measureSubtree,
 	},
 	{
 		Name: "restart-host", Title: "A crashed actor of a host serves again",
-		What: "From just before an actor of a running host is made to panic until it has served: some " +
+		Description: "From just before an actor of a running host is made to panic until it has " +
+			"served: some " +
 			"that keep state across crashes a question, a session a ping " +
 			"for which it is attached anew, a connection a whole tools/call, for which it starts a new " +
 			"server, shakes hands with it and asks for its lists. Beside " +
@@ -43,7 +45,8 @@ var Scenarios = []kit.Scenario{
 	},
 	{
 		Name: "isolation", Title: "What a sibling notices",
-		What: "One of 1,000 siblings is called in a loop while another is made to crash: never, every " +
+		Description: "One of 1,000 siblings is called in a loop while another is made to crash: never, " +
+			"every " +
 			"10 ms, every 1 ms, and every 1 ms " +
 			"with reports that are written. And while a supervisor beside it is, of 1,000 children that " +
 			"are all started again.",
@@ -51,7 +54,8 @@ var Scenarios = []kit.Scenario{
 	},
 	{
 		Name: "isolation-host", Title: "What another tenant notices",
-		What: fmt.Sprintf("Tool calls of a tenant, %d/s on a schedule over HTTP, through a host of "+
+		Description: fmt.Sprintf("Tool calls of a tenant, %d/s on a schedule over HTTP, through a host "+
+			"of "+
 			"which another tenant's request manager, session and "+
 			"connection to its server are made to crash in turn, and while servers of the other tenant "+
 			"are killed and started again, every 100 ms: a program that "+
@@ -66,19 +70,20 @@ var Scenarios = []kit.Scenario{
 	},
 	{
 		Name: "actor-call", Title: "A call of an actor",
-		What:    "otp.Do beside gen_server:call, from one process to another and back, in a loop.",
-		Measure: measureCalls,
+		Description: "otp.Do beside gen_server:call, from one process to another and back, in a loop.",
+		Measure:     measureCalls,
 	},
 	{
 		Name: "mailbox", Title: "A message through the guarded mailbox",
-		What: "Messages sent to one actor without waiting, from the first send until the last was " +
+		Description: "Messages sent to one actor without waiting, from the first send until the last was " +
 			"handled, by the message. Beside it the same with " +
 			"protoactor's own mailbox, which has no bound.",
 		Measure: measureMailbox,
 	},
 	{
 		Name: "idle", Title: "An idle supervised actor",
-		What: "What an idle child of a simple_one_for_one supervisor takes: heap and stacks after a " +
+		Description: "What an idle child of a simple_one_for_one supervisor takes: heap and stacks " +
+			"after a " +
 			"collection, beside erlang:memory(total). And what the " +
 			"watch for actors that hang costs among so many.",
 		Measure: measureIdle,
@@ -107,12 +112,12 @@ func measureRestart(ctx context.Context, r *kit.Run) error {
 		return err
 	}
 	defer s.close()
-	siblings := kit.Either(r, []int{0, 1_000, 10_000}, []int{0, 10_000})
-	for _, c := range kit.Either(r, everyWay(), []crashed{
+	siblings := kit.ByForm(r, []int{0, 1_000, 10_000}, []int{0, 10_000})
+	for _, c := range kit.ByForm(r, everyWay(), []crashed{
 		{"paced", "quiet", "message"}, {"tight", "quiet", "message"}, {"paced", "quiet", "call"},
 		{"paced", "reports", "call"},
 	}) {
-		var lanes []*lane
+		var lanes []*series
 		crashes := pacedCrashes(r)
 		if c.pace == "tight" {
 			crashes = tightCrashes(r)
@@ -121,7 +126,7 @@ func measureRestart(ctx context.Context, r *kit.Run) error {
 			lanes = append(lanes, s.lanes("restart", c.name(n),
 				question{"restart", n, c.pace, c.reports, c.how, crashes})...)
 		}
-		if err := take(ctx, r, manyRounds(r), lanes); err != nil {
+		if err := runRounds(ctx, r, manyRounds(r), lanes); err != nil {
 			return err
 		}
 		for _, l := range lanes {
@@ -135,13 +140,13 @@ func measureRestart(ctx context.Context, r *kit.Run) error {
 		}
 		for _, n := range siblings {
 			mine := find(lanes, c.name(n), record.Mcpd)
-			if err := mine.against(r, "OTP's", find(lanes, c.name(n), record.OTP), limits); err != nil {
+			if err := mine.compareWith(r, "OTP's", find(lanes, c.name(n), record.OTP), limits); err != nil {
 				return err
 			}
 			if n == 0 {
 				continue
 			}
-			if err := mine.against(r, "that without siblings", find(lanes, c.name(0), record.Mcpd),
+			if err := mine.compareWith(r, "that without siblings", find(lanes, c.name(0), record.Mcpd),
 				without); err != nil {
 				return err
 			}
@@ -163,14 +168,14 @@ func everyWay() (all []crashed) {
 
 func measurePool(ctx context.Context, r *kit.Run) error {
 	return growing(ctx, r, "pool", "%s children",
-		kit.Either(r, []int{1, 1_000, 10_000, 100_000}, []int{1, 10_000}), func(n int) question {
+		kit.ByForm(r, []int{1, 1_000, 10_000, 100_000}, []int{1, 10_000}), func(n int) question {
 			return question{"pool", n, pacedCrashes(r)}
 		}, manyRounds(r), func(int) pair { return tails(r, quietLimits) })
 }
 
 func measureSubtree(ctx context.Context, r *kit.Run) error {
 	return growing(ctx, r, "subtree", "%s children", []int{10, 100, 1_000}, func(n int) question {
-		return question{"subtree", n, kit.Either(r, 30, 10)}
+		return question{"subtree", n, kit.ByForm(r, 30, 10)}
 	}, roundsOf(r), func(n int) pair {
 		if n < 1_000 { // starting and ending the supervisor itself dominates
 			return pair{}
@@ -189,7 +194,7 @@ func growing(ctx context.Context, r *kit.Run, scenario, name string, sizes []int
 	defer s.close()
 	for _, n := range sizes {
 		lanes := s.lanes(scenario, fmt.Sprintf(name, thousands(n)), q(n))
-		if err := take(ctx, r, rounds, lanes); err != nil {
+		if err := runRounds(ctx, r, rounds, lanes); err != nil {
 			return err
 		}
 		if err := sideBySide(r, lanes, limits(n)); err != nil {
@@ -200,13 +205,13 @@ func growing(ctx context.Context, r *kit.Run, scenario, name string, sizes []int
 }
 
 // sideBySide adds the times of one case, and compares mcpd's with OTP's.
-func sideBySide(r *kit.Run, lanes []*lane, limits pair, more ...quantile) error {
+func sideBySide(r *kit.Run, lanes []*series, limits pair, more ...quantile) error {
 	for _, l := range lanes {
 		if _, _, err := l.times(r, more...); err != nil {
 			return err
 		}
 	}
-	return lanes[0].against(r, "OTP's", find(lanes, lanes[0].name, record.OTP), limits)
+	return lanes[0].compareWith(r, "OTP's", find(lanes, lanes[0].name, record.OTP), limits)
 }
 
 func measureCalls(ctx context.Context, r *kit.Run) error {
@@ -216,9 +221,9 @@ func measureCalls(ctx context.Context, r *kit.Run) error {
 	}
 	defer s.close()
 	lanes := s.lanes("actor-call", "one actor, one caller", question{
-		"call", kit.Either(r, 1_000_000, 100_000),
+		"call", kit.ByForm(r, 1_000_000, 100_000),
 	})
-	if err := take(ctx, r, roundsOf(r), lanes); err != nil {
+	if err := runRounds(ctx, r, roundsOf(r), lanes); err != nil {
 		return err
 	}
 	return sideBySide(r, lanes, pair{p50: kit.Limits{Gate: 1, Goal: 0.5}}, tail...)
@@ -231,24 +236,26 @@ func measureMailbox(ctx context.Context, r *kit.Run) error {
 	}
 	defer s.close()
 	const name, messages = "10,000 at a time", 10_000
-	times := kit.Either(r, 200, 50)
-	guarded := &lane{
+	times := kit.ByForm(r, 200, 50)
+	guarded := &series{
 		scenario: "mailbox", name: name, subject: record.Mcpd,
 		ask: asks(s.talks[record.Mcpd], question{"flood", messages, times}),
 	}
-	bare := &lane{
+	bare := &series{
 		scenario: "mailbox", name: name, subject: protoactorBare,
 		ask: asks(s.talks[record.Mcpd], question{"bare", messages, times}),
 	}
-	if err := take(ctx, r, roundsOf(r), []*lane{guarded, bare}); err != nil {
+	if err := runRounds(ctx, r, roundsOf(r), []*series{guarded, bare}); err != nil {
 		return err
 	}
-	for _, l := range []*lane{guarded, bare} {
+	for _, l := range []*series{guarded, bare} {
 		if _, _, err := l.times(r); err != nil {
 			return err
 		}
 	}
-	return guarded.against(r, "the bare one's", bare, pair{p50: kit.Limits{Gate: 1.15, Goal: 1.05}})
+	return guarded.compareWith(r, "the bare one's", bare, pair{
+		p50: kit.Limits{Gate: 1.15, Goal: 1.05},
+	})
 }
 
 func measureIdle(ctx context.Context, r *kit.Run) error {
@@ -257,10 +264,10 @@ func measureIdle(ctx context.Context, r *kit.Run) error {
 		return err
 	}
 	defer s.close()
-	n := kit.Either(r, 100_000, 10_000)
+	n := kit.ByForm(r, 100_000, 10_000)
 	name := thousands(n) + " actors"
 	lanes := s.lanes("idle", name, question{"idle", n})
-	if err := take(ctx, r, kit.Either(r, 10, 5), lanes); err != nil {
+	if err := runRounds(ctx, r, kit.ByForm(r, 10, 5), lanes); err != nil {
 		return err
 	}
 	var bytes []record.Measurement
@@ -282,19 +289,19 @@ func measureIdle(ctx context.Context, r *kit.Run) error {
 
 // measureWatch measures the CPU time with many actors and with one. The difference is the cost of
 // the watch for hanging actors.
-func measureWatch(ctx context.Context, r *kit.Run, s *sides, name string, n int) error {
+func measureWatch(ctx context.Context, r *kit.Run, s *subjects, name string, n int) error {
 	const last = 5000 // milliseconds: the watch checks all actors once a second
-	var lanes []*lane
+	var lanes []*series
 	for _, c := range []struct {
 		name string
 		n    int
 	}{{name, n}, {"1 actor", 1}} {
-		lanes = append(lanes, &lane{
+		lanes = append(lanes, &series{
 			scenario: "idle", name: c.name, subject: record.Mcpd,
 			ask: asks(s.talks[record.Mcpd], question{"watch", c.n, last}),
 		})
 	}
-	if err := take(ctx, r, 5, lanes); err != nil {
+	if err := runRounds(ctx, r, 5, lanes); err != nil {
 		return err
 	}
 	for _, l := range lanes {

@@ -25,11 +25,11 @@ type crash struct{}
 // actor answers a number with the same number. The field told is notified of every incarnation.
 type actor struct {
 	otp.Base
-	told *arrivals
+	started *arrivals
 }
 
 func (a actor) Init(*otp.Process) error {
-	a.told.one()
+	a.started.one()
 	return nil
 }
 
@@ -75,7 +75,7 @@ func (a *arrivals) one() {
 }
 
 func worker(told *arrivals) otp.Start {
-	return otp.Worker(func() otp.Behaviour { return actor{told: told} })
+	return otp.Worker(func() otp.Behaviour { return actor{started: told} })
 }
 
 // workers returns n actors, numbered from 0.
@@ -87,15 +87,15 @@ func workers(n int, told *arrivals) []otp.Child {
 	return children
 }
 
-// grove is a system with one tree.
-type grove struct {
+// testSystem is a system with one tree.
+type testSystem struct {
 	*otp.System
 	tree    *otp.Tree
 	reports *reports
 }
 
-func plant(o otp.Options, spec otp.Spec, log io.Writer) (*grove, error) {
-	g := &grove{}
+func newTestSystem(o otp.Options, spec otp.Spec, log io.Writer) (*testSystem, error) {
+	g := &testSystem{}
 	if log != nil {
 		g.reports = newReports(log)
 		o.Events = g.reports.take
@@ -110,7 +110,7 @@ func plant(o otp.Options, spec otp.Spec, log io.Writer) (*grove, error) {
 	return g, nil
 }
 
-func (g *grove) close() {
+func (g *testSystem) close() {
 	g.System.Close()
 	if g.reports != nil {
 		g.reports.close()
@@ -118,7 +118,7 @@ func (g *grove) close() {
 }
 
 // at returns an existing row of the tree.
-func (g *grove) at(id string) otp.Ref { return g.tree.Ref().Child(id) }
+func (g *testSystem) at(id string) otp.Ref { return g.tree.Ref().Child(id) }
 
 // maxReports is how many crashes may wait to be written. It equals the length of the host's queue.
 const maxReports = telemetry.QueueLen

@@ -17,19 +17,19 @@ import (
 // protoactorBare is the subject of measurements of protoactor's own mailbox.
 const protoactorBare = "protoactor"
 
-// sides are the processes that answer: mcpd's, and OTP's if Erlang is installed.
-type sides struct {
+// subjects are the processes that answer: mcpd's, and OTP's if Erlang is installed.
+type subjects struct {
 	talks  map[string]*kit.Talk // by subject
 	folder string
 }
 
 // open starts both sides for a scenario. The caller must close them.
-func open(ctx context.Context, r *kit.Run, scenario string) (*sides, error) {
+func open(ctx context.Context, r *kit.Run, scenario string) (*subjects, error) {
 	folder, err := os.MkdirTemp("", "mcpd-bench-")
 	if err != nil {
 		return nil, err
 	}
-	s := &sides{talks: map[string]*kit.Talk{}, folder: folder}
+	s := &subjects{talks: map[string]*kit.Talk{}, folder: folder}
 	mine, err := kit.StartTalk(ctx, ours, filepath.Join(folder, "mcpd.log"))
 	if err != nil {
 		s.close()
@@ -48,15 +48,15 @@ func open(ctx context.Context, r *kit.Run, scenario string) (*sides, error) {
 	return s, nil
 }
 
-func (s *sides) close() {
+func (s *subjects) close() {
 	for _, t := range s.talks {
 		_ = t.Stop() // all answers have been read
 	}
 	_ = os.RemoveAll(s.folder) // it is a temporary folder
 }
 
-// lane is the question to one side in every round of a case.
-type lane struct {
+// series is the question to one side in every round of a case.
+type series struct {
 	scenario, name string // as records have them
 	subject        string
 	ask            func() (answer, error)
@@ -72,10 +72,10 @@ func asks(talk *kit.Talk, q question) func() (answer, error) {
 }
 
 // lanes returns a lane for each existing side.
-func (s *sides) lanes(scenario, name string, q question) (l []*lane) {
+func (s *subjects) lanes(scenario, name string, q question) (l []*series) {
 	for _, subject := range []string{record.Mcpd, record.OTP} {
 		if talk := s.talks[subject]; talk != nil {
-			l = append(l, &lane{scenario: scenario, name: name, subject: subject, ask: asks(talk, q)})
+			l = append(l, &series{scenario: scenario, name: name, subject: subject, ask: asks(talk, q)})
 		}
 	}
 	return l
@@ -83,7 +83,7 @@ func (s *sides) lanes(scenario, name string, q question) (l []*lane) {
 
 // take takes the rounds. Each round asks every lane once, in a new random order, so that no lane
 // always runs after the same other lane.
-func take(ctx context.Context, r *kit.Run, rounds int, lanes []*lane) error {
+func runRounds(ctx context.Context, r *kit.Run, rounds int, lanes []*series) error {
 	draw := rand.New(rand.NewPCG(r.Seed, 0))
 	for range rounds {
 		for _, i := range draw.Perm(len(lanes)) {
@@ -105,8 +105,8 @@ func take(ctx context.Context, r *kit.Run, rounds int, lanes []*lane) error {
 }
 
 // find returns the lane of a case and a subject, or nil if there is none.
-func find(lanes []*lane, name, subject string) *lane {
-	if i := slices.IndexFunc(lanes, func(l *lane) bool {
+func find(lanes []*series, name, subject string) *series {
+	if i := slices.IndexFunc(lanes, func(l *series) bool {
 		return l.name == name && l.subject == subject
 	}); i >= 0 {
 		return lanes[i]
@@ -115,7 +115,7 @@ func find(lanes []*lane, name, subject string) *lane {
 }
 
 // percentile returns a quantile of the times of each round.
-func (l *lane) percentile(name string, q float64) record.Measurement {
+func (l *series) percentile(name string, q float64) record.Measurement {
 	m := l.measurement(name, "ns")
 	for _, a := range l.answers {
 		m.Rounds = append(m.Rounds, float64(a.histogram().ValueAtQuantile(q)))
@@ -124,7 +124,7 @@ func (l *lane) percentile(name string, q float64) record.Measurement {
 }
 
 // value returns another quantity of each round.
-func (l *lane) value(name, unit string, of func(answer) float64) record.Measurement {
+func (l *series) value(name, unit string, of func(answer) float64) record.Measurement {
 	m := l.measurement(name, unit)
 	for _, a := range l.answers {
 		m.Rounds = append(m.Rounds, of(a))
@@ -132,7 +132,7 @@ func (l *lane) value(name, unit string, of func(answer) float64) record.Measurem
 	return m
 }
 
-func (l *lane) measurement(quantity, unit string) record.Measurement {
+func (l *series) measurement(quantity, unit string) record.Measurement {
 	return record.Measurement{
 		Scenario: l.scenario, Case: l.name, Subject: l.subject, Quantity: quantity, Unit: unit,
 	}
@@ -140,7 +140,7 @@ func (l *lane) measurement(quantity, unit string) record.Measurement {
 
 // times adds the median and further quantiles of a lane to the record, and returns p50 and p99. The
 // median has the histogram.
-func (l *lane) times(r *kit.Run, more ...quantile) (p50, p99 record.Measurement, err error) {
+func (l *series) times(r *kit.Run, more ...quantile) (p50, p99 record.Measurement, err error) {
 	all := newHistogram()
 	for _, a := range l.answers {
 		all.Merge(a.histogram())
@@ -180,8 +180,8 @@ func tails(r *kit.Run, limits pair) pair {
 // both uses the same limits for both ratios.
 func both(l kit.Limits) pair { return pair{l, l} }
 
-// against compares the times of a lane with those of another, if there is one.
-func (l *lane) against(r *kit.Run, of string, baseline *lane, limits pair) error {
+// compareWith compares the times of a lane with those of another, if there is one.
+func (l *series) compareWith(r *kit.Run, of string, baseline *series, limits pair) error {
 	if baseline == nil {
 		return nil
 	}
@@ -194,12 +194,12 @@ func (l *lane) against(r *kit.Run, of string, baseline *lane, limits pair) error
 
 // roundsOf is the least number of rounds for an interval, or in a full run enough rounds for a
 // narrow one.
-func roundsOf(r *kit.Run) int { return kit.Either(r, 15, load.MinPairs) }
+func roundsOf(r *kit.Run) int { return kit.ByForm(r, 15, load.MinPairs) }
 
 // manyRounds is a larger number of rounds for crashes. Rounds differ because of the machine,
 // whatever their length, so that many short rounds make the interval narrow enough to judge its
 // gate. A tight round has more crashes, because each takes microseconds: in a few milliseconds, the
 // 99th percentile would depend on whether a garbage collection happened.
-func manyRounds(r *kit.Run) int   { return kit.Either(r, 40, load.MinPairs) }
-func pacedCrashes(r *kit.Run) int { return kit.Either(r, 500, 200) }
-func tightCrashes(r *kit.Run) int { return kit.Either(r, 2000, 200) }
+func manyRounds(r *kit.Run) int   { return kit.ByForm(r, 40, load.MinPairs) }
+func pacedCrashes(r *kit.Run) int { return kit.ByForm(r, 500, 200) }
+func tightCrashes(r *kit.Run) int { return kit.ByForm(r, 2000, 200) }

@@ -10,7 +10,7 @@ import (
 
 // idle returns the heap and stack memory of one of many idle actors below one supervisor.
 func idle(actors int) (answer, error) {
-	g, err := plant(otp.Options{}, poolOf(), nil)
+	g, err := newTestSystem(otp.Options{}, poolOf(), nil)
 	if err != nil {
 		return answer{}, err
 	}
@@ -41,7 +41,7 @@ func used() float64 {
 // watched returns the cost of the watch for hanging actors, while one of many actors works a little
 // all the time and the others are idle.
 func watched(actors int, last time.Duration) (answer, error) {
-	g, err := plant(otp.Options{}, poolOf(), nil)
+	g, err := newTestSystem(otp.Options{}, poolOf(), nil)
 	if err != nil {
 		return answer{}, err
 	}

@@ -13,15 +13,15 @@ import (
 )
 
 // Is is the change of a quantity.
-type Is string
+type Change string
 
 // The changes of a quantity.
 const (
-	Better  Is = "better"  // the whole interval is on that side
-	Worse   Is = "worse"   // likewise
-	Same    Is = "same"    // the interval contains no change, and is within Noticed of it
-	Unclear Is = "unclear" // the interval contains no change, but is wide
-	Untold  Is = "untold"  // there is nothing to compare it with
+	Better       Change = "better"  // the whole interval is on that side
+	Worse        Change = "worse"   // likewise
+	Same         Change = "same"    // the interval contains no change, and is within Noticed of it
+	Unclear      Change = "unclear" // the interval contains no change, but is wide
+	Incomparable Change = "untold"  // there is nothing to compare it with
 )
 
 // Noticed is how far, as a factor, an interval around no change may reach for the two to count as
@@ -35,8 +35,8 @@ type Finding struct {
 	Unit                 string // empty for a ratio
 	// Change is the factor by which the value has grown. It is unknown without pairs.
 	Change load.Estimate
-	Is     Is
-	Why    string // the reason for Untold
+	Is     Change
+	Why    string // the reason for Incomparable
 }
 
 // Steady are the units of quantities that hardly depend on the load of the machine.
@@ -75,13 +75,13 @@ func ratios(earlier, later record.Record) (list []Finding) {
 			return o.Scenario == c.Scenario && o.Case == c.Case && o.Name == c.Name && o.Unit == c.Unit
 		})
 		if at < 0 {
-			f.Is, f.Why = Untold, "it is new"
+			f.Is, f.Why = Incomparable, "it is new"
 			list = append(list, f)
 			continue
 		}
 		o := earlier.Comparisons[at]
 		f.Before = o.Ratio
-		f.judge(o.Rounds, c.Rounds, c.Least)
+		f.judge(o.Rounds, c.Rounds, c.LowerBound)
 		list = append(list, f)
 	}
 	return append(list, gone(earlier, later)...)
@@ -94,7 +94,8 @@ func gone(earlier, later record.Record) (list []Finding) {
 			return o.Scenario == c.Scenario && o.Case == c.Case && o.Name == c.Name && o.Unit == c.Unit
 		}) {
 			list = append(list, Finding{
-				Scenario: o.Scenario, Case: o.Case, Name: o.Name, Unit: o.Unit, Before: o.Ratio, Is: Untold,
+				Scenario: o.Scenario, Case: o.Case, Name: o.Name, Unit: o.Unit, Before: o.Ratio,
+				Is:  Incomparable,
 				Why: "it is not measured any more",
 			})
 		}
@@ -134,9 +135,9 @@ func middle(rounds []float64) float64 {
 
 // judge decides by the rounds of both runs. Larger values are worse unless more is set.
 func (f *Finding) judge(before, after []float64, more bool) {
-	e, err := load.Moved(before, after)
+	e, err := load.UnpairedRatio(before, after)
 	if err != nil {
-		f.Is, f.Why = Untold, err.Error()
+		f.Is, f.Why = Incomparable, err.Error()
 		return
 	}
 	f.Change = e

@@ -10,7 +10,7 @@ func run(ratio []float64, least bool, kib []float64) record.Record {
 	return record.Record{
 		Machine: record.Machine{CPU: "one", Cores: 2},
 		Comparisons: []record.Comparison{
-			{Scenario: "s", Case: "c", Name: "of another's", Rounds: ratio, Least: least},
+			{Scenario: "s", Case: "c", Name: "of another's", Rounds: ratio, LowerBound: least},
 		},
 		Measurements: []record.Measurement{
 			{Scenario: "s", Case: "c", Subject: record.Mcpd, Quantity: "heap", Unit: "KiB", Rounds: kib},
@@ -28,7 +28,7 @@ func TestWhatBecameOfIt(t *testing.T) {
 		name          string
 		before, after []float64
 		least         bool
-		want          Is
+		want          Change
 	}{
 		{"twice as much", small, large, false, Worse},
 		{"half as much", large, small, false, Better},
@@ -36,8 +36,8 @@ func TestWhatBecameOfIt(t *testing.T) {
 		{"half of it", large, small, true, Worse},
 		{"no change", small, small, false, Same},
 		{"noise", small, wild, false, Unclear},
-		{"too few rounds", small, small[:3], false, Untold},
-		{"no ratio of what is negative", small, []float64{-1, 1, 1, 1, 1}, false, Untold},
+		{"too few rounds", small, small[:3], false, Incomparable},
+		{"no ratio of what is negative", small, []float64{-1, 1, 1, 1, 1}, false, Incomparable},
 	} {
 		list, err := Compare(run(test.before, test.least, small), run(test.after, test.least, small))
 		if err != nil {
@@ -75,7 +75,7 @@ func TestWhatCannotBeTold(t *testing.T) {
 	renamed := run([]float64{1, 1, 1, 1, 1}, false, nil)
 	renamed.Comparisons[0].Name = "of nobody's"
 	list, err := Compare(r, renamed)
-	if err != nil || len(list) < 2 || list[0].Is != Untold || list[1].Is != Untold {
+	if err != nil || len(list) < 2 || list[0].Is != Incomparable || list[1].Is != Incomparable {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

@@ -64,7 +64,7 @@ func crossings() (list [][2]work, err error) {
 		out := make([]byte, 0, 1<<13)
 		carried := func(bridged bool) func() error {
 			return func() error {
-				_, err := p.carry(bridged, out)
+				_, err := p.translate(bridged, out)
 				return err
 			}
 		}
@@ -95,7 +95,7 @@ func measureBridge(_ context.Context, r *kit.Run) error {
 				return err
 			}
 			m.Quantity, m.Unit, m.Rounds = "memory asked for", "allocations", nil
-			for range kit.Either(r, 10, 5) {
+			for range kit.ByForm(r, 10, 5) {
 				n, err := allocations(ways[i].do)
 				if err != nil {
 					return err

@@ -46,7 +46,7 @@ func discover(server protocol.ServerCapabilities, out []byte) ([]byte, error) {
 		return nil, err
 	}
 	var n protocol.Negotiation
-	class, err := n.Classify(protocol.Arrival{
+	class, err := n.Classify(protocol.Incoming{
 		Method: m.Method, Params: m.Params, Header: protocol.Latest.String(),
 	})
 	if err != nil {
@@ -95,9 +95,9 @@ func newPair(name string, client, server protocol.Version) (pair, error) {
 	return p, nil
 }
 
-// carry takes the pair through the host without its actors, from the received bytes to the sent
+// translate takes the pair through the host without its actors, from the received bytes to the sent
 // bytes. With bridged set it translates between two eras; otherwise only the ids are exchanged.
-func (p *pair) carry(bridged bool, out []byte) ([]byte, error) {
+func (p *pair) translate(bridged bool, out []byte) ([]byte, error) {
 	call, err := jsonrpc.Decode(p.request, jsonrpc.Limits{})
 	if err != nil {
 		return nil, err

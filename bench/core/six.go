@@ -20,18 +20,21 @@ import (
 // Scenarios are the scenarios of this package.
 var Scenarios = []kit.Scenario{
 	{Name: "six-pure", Title: "Six latencies as pure functions",
-		What: "What the protocol decides, without anybody waiting: each function alone, thousands of " +
+		Description: "What the protocol decides, without anybody waiting: each function alone, " +
+			"thousands of " +
 			"times in a row, beside the " +
 			"ceiling that the first design of the host set for the whole (1 ms, 5 ms, 100 µs, 50 µs, 10 " +
 			"µs, 100 µs). The goal is a hundredth of it, and the gate two hundredths.",
 		Measure: measurePure},
 	{Name: "six-actors", Title: "Six latencies through the actors",
-		What: "The same as somebody sees it who sends an actor a message and waits until it is done: " +
+		Description: "The same as somebody sees it who sends an actor a message and waits until it is " +
+			"done: " +
 			"one at a time, in the process of the host. " +
 			"The goal is a tenth of the ceiling, and the gate two tenths. Error translation is what an " +
 			"answer that is an error takes longer than one that is not.", Measure: measureThrough},
 	{Name: "bridge", Title: "A first message, and a call between two eras",
-		What: "From the bytes of initialize and of server/discover to those of the answer; and a call " +
+		Description: "From the bytes of initialize and of server/discover to those of the answer; and " +
+			"a call " +
 			"and its answer carried from a client of one era to " +
 			"a server of the other, beside the same with only the ids exchanged. Actors and transports " +
 			"are not in it.", Measure: measureBridge},
@@ -45,8 +48,8 @@ type latency struct {
 	pure func() (do func() error, err error)
 	// through returns a function that measures the latency once through the actor on a stage.
 	through func(ctx context.Context, s *stage) (one func() (time.Duration, error), err error)
-	// beyond returns the baseline that is subtracted from through. It may be nil.
-	beyond func(ctx context.Context, s *stage) (one func() (time.Duration, error), err error)
+	// baseline returns the baseline that is subtracted from through. It may be nil.
+	baseline func(ctx context.Context, s *stage) (one func() (time.Duration, error), err error)
 }
 
 // six are the latencies, with the ceilings of the design (seed 004, section 10).
@@ -59,7 +62,7 @@ var six = []latency{
 	{name: "request correlation", ceiling: 50 * time.Microsecond, pure: correlate,
 		through: throughCorrelation},
 	{name: "error translation", ceiling: 10 * time.Microsecond, pure: translate, through: throughError,
-		beyond: throughCorrelation},
+		baseline: throughCorrelation},
 	{name: "notification dispatch", ceiling: 100 * time.Microsecond, pure: dispatch,
 		through: throughDispatch},
 }
@@ -107,7 +110,7 @@ func measurePure(_ context.Context, r *kit.Run) error {
 // took returns the time of one run of do in µs for each round. The value of a round is the median
 // of several batches, which excludes interruptions by other processes.
 func took(r *kit.Run, do func() error) (rounds []float64, err error) {
-	for range kit.Either(r, 30, 10) {
+	for range kit.ByForm(r, 30, 10) {
 		var means []float64
 		for range 11 {
 			begin := time.Now()
@@ -150,13 +153,13 @@ func (l latency) measureThrough(ctx context.Context, r *kit.Run, s *stage) error
 		return err
 	}
 	baseline := func() (time.Duration, error) { return 0, nil }
-	if l.beyond != nil {
-		if baseline, err = l.beyond(ctx, s); err != nil {
+	if l.baseline != nil {
+		if baseline, err = l.baseline(ctx, s); err != nil {
 			return err
 		}
 	}
 	all, of := newHistogram(), newHistogram()
-	each := kit.Either(r, 2000, 300)
+	each := kit.ByForm(r, 2000, 300)
 	base, taken, err := load.Alternate(rounds, sampler(of, each, baseline),
 		sampler(all, each, subject))
 	if err != nil {
@@ -171,7 +174,7 @@ func (l latency) measureThrough(ctx context.Context, r *kit.Run, s *stage) error
 	}
 	r.Add(m)
 	limits := kit.Limits{Gate: slack * throughShare, Goal: throughShare}
-	if l.beyond == nil {
+	if l.baseline == nil {
 		return r.Bound(l.bound(), m, micros(l.ceiling), limits)
 	}
 	without := m

@@ -22,7 +22,8 @@ const (
 
 var callStdio = kit.Scenario{
 	Name: "call-stdio", Title: "A call to a program",
-	What: "tools/call of an echo server that is a program, 64 bytes, by sessions that each call " +
+	Description: "tools/call of an echo server that is a program, 64 bytes, by sessions that each " +
+		"call " +
 		"again at once: through mcpd, and through a relay that " +
 		"only rewrites ids and shares one child. Timed from the client; processor time is that of the " +
 		"process between, without its child.",
@@ -33,7 +34,8 @@ var callStdio = kit.Scenario{
 
 var callHTTP = kit.Scenario{
 	Name: "call-http", Title: "A call to a server over HTTP",
-	What: "tools/call of an echo server over HTTP, 64 bytes, by sessions that each call again at " +
+	Description: "tools/call of an echo server over HTTP, 64 bytes, by sessions that each call " +
+		"again at " +
 		"once: directly, through net/http's ReverseProxy, " +
 		"through a relay with connections kept by hand, and through mcpd. Timed from the client; " +
 		"processor time is that of the process between.",
@@ -44,7 +46,7 @@ var callHTTP = kit.Scenario{
 
 // sessionCounts returns the numbers of sessions of a run.
 func sessionCounts(r *kit.Run) []int {
-	return kit.Either(r, []int{1, 16, 128, 1024}, []int{16, 128})
+	return kit.ByForm(r, []int{1, 16, 128, 1024}, []int{16, 128})
 }
 
 // pad makes a nonce about 64 bytes long.
@@ -190,7 +192,7 @@ func compareStdio(r *kit.Run, sessions int, f figures) error {
 		r.Compare("CPU per call of the relay's", f.of(record.Mcpd, cpuPerCall), f.of(limit, cpuPerCall),
 			gated(sessions, kit.Limits{Gate: 1.45, Goal: 1.25})),
 		r.Compare("throughput of the relay's", f.of(record.Mcpd, throughput), f.of(limit, throughput),
-			gated(sessions, kit.Limits{Gate: 0.85, Goal: 0.95, Least: true})),
+			gated(sessions, kit.Limits{Gate: 0.85, Goal: 0.95, LowerBound: true})),
 	)
 }
 
@@ -202,6 +204,6 @@ func compareHTTP(r *kit.Run, sessions int, f figures) error {
 			f.of(proxy, cpuPerCall), kit.Limits{}),
 		r.Compare("throughput of the direct server's", f.of(record.Mcpd, throughput),
 			f.of(direct, throughput),
-			gated(sessions, kit.Limits{Goal: 0.35, Least: true})),
+			gated(sessions, kit.Limits{Goal: 0.35, LowerBound: true})),
 	)
 }

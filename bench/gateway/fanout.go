@@ -18,11 +18,12 @@ import (
 
 var fanOut = kit.Scenario{
 	Name: "fan-out", Title: "A notification to many subscribers",
-	What: "One resource of a program, to which 10, 1,000 or 10,000 sessions have subscribed, each " +
+	Description: "One resource of a program, to which 10, 1,000 or 10,000 sessions have subscribed, " +
+		"each " +
 		"with its stream open. Timed from a call of the " +
 		"tool that changes it until the last of them has read that it did.",
 	Measure: func(ctx context.Context, r *kit.Run) error {
-		for _, n := range kit.Either(r, []int{10, 1000, 10_000}, []int{10, 1000}) {
+		for _, n := range kit.ByForm(r, []int{10, 1000, 10_000}, []int{10, 1000}) {
 			if err := fan(ctx, r, n); err != nil {
 				return fmt.Errorf("%d subscribers: %w", n, err)
 			}
@@ -136,7 +137,7 @@ func subscribe(ctx context.Context, url string) (*load.Session, io.ReadCloser, e
 	if _, err = s.Ask(ctx, "resources/subscribe", `{"uri":"`+subject.Resource+`"}`); err != nil {
 		return nil, nil, errors.Join(err, stream.Close())
 	}
-	s.Rest()
+	s.CloseIdle()
 	return s, stream, nil
 }
 

@@ -29,7 +29,8 @@ var heapLimits = map[string]kit.Limits{
 
 var callHeap = kit.Scenario{
 	Name: "call-heap", Title: "What a call puts on the heap",
-	What: "tools/call as in call-stdio and call-http, by one session over one connection that is " +
+	Description: "tools/call as in call-stdio and call-http, by one session over one connection " +
+		"that is " +
 		"kept, one call after the other. " +
 		"Counted is all that the process between has put on its heap from before the first of 500 " +
 		"calls until after the last, " +

@@ -25,7 +25,8 @@ const (
 
 var list = kit.Scenario{
 	Name: "list", Title: "A list of 10,000 tools",
-	What: "tools/list, all pages of it, by four clients that each ask again at once: of one server, " +
+	Description: "tools/list, all pages of it, by four clients that each ask again at once: of one " +
+		"server, " +
 		"which has one page, and through mcpd, which makes " +
 		"pages of the lists of five servers and gives each tool its server's name.",
 	Measure: func(ctx context.Context, r *kit.Run) (err error) {

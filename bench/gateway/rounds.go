@@ -101,9 +101,9 @@ func (f figures) of(target, quantity string) record.Measurement { return *f[targ
 // rounds is how often each target is measured, and span is the length of each round. Rounds differ
 // more because of the machine than because of their length, so that many short rounds give a
 // narrower interval than few long ones.
-func rounds(r *kit.Run) int { return kit.Either(r, 25, load.MinPairs) }
+func rounds(r *kit.Run) int { return kit.ByForm(r, 25, load.MinPairs) }
 
-func span(r *kit.Run) time.Duration { return kit.Either(r, time.Second, 400*time.Millisecond) }
+func span(r *kit.Run) time.Duration { return kit.ByForm(r, time.Second, 400*time.Millisecond) }
 
 // run opens the sessions, warms up, and measures the targets in turn. Every second round has the
 // reverse order, so that a drift of the machine favours no target.
@@ -123,7 +123,7 @@ func (t trial) run(ctx context.Context, r *kit.Run) (figures, error) {
 			return nil, err
 		}
 		if _, _, err = t.measure(ctx, r, target, 0,
-			kit.Either(r, time.Second, 200*time.Millisecond)); err != nil {
+			kit.ByForm(r, time.Second, 200*time.Millisecond)); err != nil {
 			return nil, err
 		}
 		all[target.name], calls[target.name] = map[string]*record.Measurement{}, &load.Counts{}
@@ -191,8 +191,8 @@ const maxWorkers = 1024
 // failures are counted.
 const rarely = 100
 
-// sound reports whether a result can be used: a target that answers with errors is not fast.
-func sound(name string, r load.Result) bool {
+// usable reports whether a result can be used: a target that answers with errors is not fast.
+func usable(name string, r load.Result) bool {
 	c := r.Counts
 	return r.Clean() || name == proxy && c.Lost+c.Crosstalk+c.Duplicate == 0 &&
 		c.Failed*rarely <= c.Sent
@@ -214,7 +214,7 @@ func (t trial) measure(ctx context.Context, r *kit.Run, target *target, number i
 	if err != nil {
 		return load.Result{}, 0, err
 	}
-	if !sound(target.name, result) {
+	if !usable(target.name, result) {
 		return load.Result{}, 0, fmt.Errorf("%s: %+v %v", target.name, result.Counts, result.Errors)
 	}
 	after, err := target.process.Usage(false)

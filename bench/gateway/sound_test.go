@@ -21,7 +21,7 @@ func TestOnlyTheProxyMayFailACallNowAndThen(t *testing.T) {
 		{proxy, load.Counts{Sent: 1000, OK: 999, Lost: 1}, false},
 		{proxy, load.Counts{Sent: 1000, OK: 1000, Duplicate: 1}, false},
 	} {
-		if got := sound(test.name, load.Result{Counts: test.counts}); got != test.want {
+		if got := usable(test.name, load.Result{Counts: test.counts}); got != test.want {
 			t.Errorf("%s, %+v: %v", test.name, test.counts, got)
 		}
 	}

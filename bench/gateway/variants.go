@@ -17,7 +17,8 @@ const callers = 16
 
 var callEras = kit.Scenario{
 	Name: "call-eras", Title: "A call between the eras",
-	What: "tools/call as in call-stdio and call-http, of clients that open a session (2025-11-25) " +
+	Description: "tools/call as in call-stdio and call-http, of clients that open a session " +
+		"(2025-11-25) " +
 		"and of clients that do not (2026-07-28), to servers of either " +
 		"kind. A call that crosses from one era to the other is compared with that of the same client " +
 		"to a server of its own era, and a call " +
@@ -54,7 +55,7 @@ func measureEras(ctx context.Context, r *kit.Run, to string,
 	if err != nil {
 		return err
 	}
-	for _, n := range kit.Either(r, sessionCounts(r), []int{callers}) {
+	for _, n := range kit.ByForm(r, sessionCounts(r), []int{callers}) {
 		if err := measureErasOf(ctx, r, to, n, host); err != nil {
 			return fmt.Errorf("%s, %s: %w", to, plural(n), err)
 		}
@@ -123,7 +124,8 @@ const alone = "1 server"
 
 var callServers = kit.Scenario{
 	Name: "call-servers", Title: "A call among many servers",
-	What: "tools/call as in call-http, to one server of a tenant that has 1, 10 or 100, whose tools " +
+	Description: "tools/call as in call-http, to one server of a tenant that has 1, 10 or 100, " +
+		"whose tools " +
 		"clients see as one list.",
 	Measure: func(ctx context.Context, r *kit.Run) (err error) {
 		var all processes
@@ -166,7 +168,8 @@ var callServers = kit.Scenario{
 
 var callPayload = kit.Scenario{
 	Name: "call-payload", Title: "A call with a large message",
-	What: "tools/call of an echo server, with messages of 64 bytes to 1 MiB there and back: through " +
+	Description: "tools/call of an echo server, with messages of 64 bytes to 1 MiB there and back: " +
+		"through " +
 		"mcpd and through the relays, to a program and to a " +
 		"server over HTTP.",
 	Measure: func(ctx context.Context, r *kit.Run) (err error) {
@@ -193,7 +196,7 @@ func payloads(ctx context.Context, r *kit.Run, to string,
 	if err != nil {
 		return err
 	}
-	for _, size := range kit.Either(r, []int{64, 1 << 10, 16 << 10, 128 << 10, 1 << 20},
+	for _, size := range kit.ByForm(r, []int{64, 1 << 10, 16 << 10, 128 << 10, 1 << 20},
 		[]int{16 << 10}) {
 		for _, target := range targets {
 			target.pad = strings.Repeat(".", size-nonceSize)
@@ -217,7 +220,8 @@ func payloads(ctx context.Context, r *kit.Run, to string,
 
 var callForms = kit.Scenario{
 	Name: "call-forms", Title: "Answers as JSON and as a stream",
-	What: "tools/call as in call-http, of a server that answers with JSON and of one that answers " +
+	Description: "tools/call as in call-http, of a server that answers with JSON and of one that " +
+		"answers " +
 		"with a stream of one event.",
 	Measure: func(ctx context.Context, r *kit.Run) (err error) {
 		var all processes
@@ -251,7 +255,8 @@ var callForms = kit.Scenario{
 
 var callPaced = kit.Scenario{
 	Name: "call-paced", Title: "A call at a moderate rate",
-	What: "tools/call as in call-http by 16 sessions, 500 calls a second whether answers come or " +
+	Description: "tools/call as in call-http by 16 sessions, 500 calls a second whether answers " +
+		"come or " +
 		"not, and latency from when each was due. The 99th " +
 		"percentile through mcpd is compared with the direct one's and a millisecond (0.3 ms for the " +
 		"goal).",
@@ -274,7 +279,7 @@ var callPaced = kit.Scenario{
 		through := f.of(record.Mcpd, p99)
 		return errors.Join(
 			r.Compare("p99 of the direct one's and 1 ms", through, later(f.of(direct, p99), 1000),
-				kit.Limits{Gate: kit.Either(r, 1.0, 0)}),
+				kit.Limits{Gate: kit.ByForm(r, 1.0, 0)}),
 			r.Compare("p99 of the direct one's and 0.3 ms", through, later(f.of(direct, p99), 300),
 				kit.Limits{Goal: 1}),
 		)

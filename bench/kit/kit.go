@@ -19,9 +19,9 @@ import (
 type Scenario struct {
 	Name  string // used to select it: a-z, 0-9 and -
 	Title string
-	// In whole sentences, What describes the time or amount that is measured, from when to when, and
-	// the reference subjects.
-	What string
+	// In whole sentences, Description describes the time or amount that is measured, from when to
+	// when, and the reference subjects.
+	Description string
 	// Measure takes the measurements. An error says why the scenario could not be measured; it does
 	// not end other scenarios.
 	Measure func(ctx context.Context, r *Run) error
@@ -38,8 +38,8 @@ type Run struct {
 	Record record.Record
 }
 
-// Either returns the first value in a full run and the second in a short run.
-func Either[T any](r *Run, inFull, inShort T) T {
+// ByForm returns the first value in a full run and the second in a short run.
+func ByForm[T any](r *Run, inFull, inShort T) T {
 	if r.Short {
 		return inShort
 	}
@@ -65,7 +65,7 @@ func (r *Run) Miss(scenario, subject, reason string, args ...any) {
 // they are judged by themselves.
 type Limits struct {
 	Gate, Goal float64
-	Least      bool // the limits are lower bounds; otherwise they are upper bounds
+	LowerBound bool // the limits are lower bounds; otherwise they are upper bounds
 }
 
 // Compare adds the ratio of a measurement to another measurement of the same quantity, whose rounds
@@ -110,12 +110,12 @@ func (r *Run) compared(name, unit string, subject, baseline record.Measurement, 
 	l Limits, of func(s, b float64) float64) {
 	c := record.Comparison{
 		Scenario: subject.Scenario, Case: subject.Case, Name: name, Unit: unit, Estimate: e, Gate: l.Gate,
-		Goal: l.Goal, Least: l.Least,
+		Goal: l.Goal, LowerBound: l.LowerBound,
 	}
 	for i, s := range subject.Rounds {
 		c.Rounds = append(c.Rounds, of(s, baseline.Rounds[i]))
 	}
-	c.Verdict, c.Reached = judge(e, l.Gate, l.Least), judge(e, l.Goal, l.Least)
+	c.Verdict, c.Reached = judge(e, l.Gate, l.LowerBound), judge(e, l.Goal, l.LowerBound)
 	r.Record.Comparisons = append(r.Record.Comparisons, c)
 }
 

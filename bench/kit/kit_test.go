@@ -19,7 +19,7 @@ func TestCompareJudgesGateAndGoal(t *testing.T) {
 		{"within both", 0.2, Limits{Gate: 1, Goal: 0.5}, load.Pass, load.Pass},
 		{"short of the goal", 0.8, Limits{Gate: 1, Goal: 0.5}, load.Pass, load.Fail},
 		{"beyond the gate", 1.2, Limits{Gate: 1, Goal: 0.5}, load.Fail, load.Fail},
-		{"at least", 0.95, Limits{Gate: 0.9, Goal: 1, Least: true}, load.Pass, load.Fail},
+		{"at least", 0.95, Limits{Gate: 0.9, Goal: 1, LowerBound: true}, load.Pass, load.Fail},
 		{"no limit", 3, Limits{}, "", ""},
 	}
 	for _, test := range tests {

@@ -27,9 +27,9 @@ type Role struct {
 // words are the arguments before a role's name.
 var words = [2]string{"bench", "role"}
 
-// Act plays a role and ends the process if its arguments ask for one; otherwise it returns. Tests
-// of scenarios call it in TestMain.
-func Act(roles []Role) {
+// RunIfRole plays a role and ends the process if its arguments ask for one; otherwise it returns.
+// Tests of scenarios call it in TestMain.
+func RunIfRole(roles []Role) {
 	if len(os.Args) < 4 || [2]string(os.Args[1:3]) != words {
 		return
 	}

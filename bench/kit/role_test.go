@@ -23,7 +23,7 @@ var roles = []Role{
 }
 
 func TestMain(m *testing.M) {
-	Act(roles)
+	RunIfRole(roles)
 	os.Exit(m.Run())
 }
 

@@ -15,13 +15,13 @@ import (
 // crowds are the numbers of simultaneous sessions that are measured.
 var crowds = []struct {
 	n     int
-	use   use
+	use   sessionUse
 	short bool // measured in a short run too
 }{
-	{1000, use{detached: true}, true}, {10_000, use{detached: true}, false},
-	{100_000, use{detached: true}, false},
-	{1000, use{stream: true}, true}, {10_000, use{stream: true}, false},
-	{100_000, use{stream: true}, false},
+	{1000, sessionUse{detached: true}, true}, {10_000, sessionUse{detached: true}, false},
+	{100_000, sessionUse{detached: true}, false},
+	{1000, sessionUse{stream: true}, true}, {10_000, sessionUse{stream: true}, false},
+	{100_000, sessionUse{stream: true}, false},
 }
 
 // asked is how many sessions of a crowd have to answer a request.
@@ -81,7 +81,7 @@ func measureMany(ctx context.Context, r *kit.Run) error {
 }
 
 // gather opens n sessions with a host, sends requests to some of them, and deletes all.
-func gather(ctx context.Context, n int, u use) (c crowd, err error) {
+func gather(ctx context.Context, n int, u sessionUse) (c crowd, err error) {
 	p, err := kit.Start(ctx, subject.Host, config)
 	if err != nil {
 		return c, err

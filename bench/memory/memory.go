@@ -15,12 +15,14 @@ import (
 // Scenarios are the scenarios of this package.
 var Scenarios = []kit.Scenario{
 	{Name: "session-memory", Title: "What an idle session weighs",
-		What: "Heap and stacks that a legacy session costs after it was initialized over a connection " +
+		Description: "Heap and stacks that a legacy session costs after it was initialized over a " +
+			"connection " +
 			"of its own which stays open, beyond a bare " +
 			"net/http server with as many connections; without and with its standing stream. Measured " +
 			"after the collector has run.", Measure: measureWeight},
 	{Name: "sessions", Title: "Many idle sessions",
-		What: "Sessions without a connection, opened and left alone: a sample of them is asked for an " +
+		Description: "Sessions without a connection, opened and left alone: a sample of them is asked " +
+			"for an " +
 			"answer while all are held, " +
 			"then all are deleted, and the live heap is compared with what it was before, after a crowd " +
 			"as large had come and gone: maps keep their room. Also sessions with their streams open.",
@@ -39,18 +41,18 @@ const kib = 1 << 10
 // weights are the measured uses of a session, with their limits in KiB beyond the bare server.
 var weights = []struct {
 	name string
-	use  use
+	use  sessionUse
 	kit.Limits
 }{
-	{"session", use{}, kit.Limits{Gate: 8, Goal: 4}},
-	{"session with its stream", use{stream: true}, kit.Limits{Gate: 16, Goal: 8}},
+	{"session", sessionUse{}, kit.Limits{Gate: 8, Goal: 4}},
+	{"session with its stream", sessionUse{stream: true}, kit.Limits{Gate: 16, Goal: 8}},
 	// By default a legacy session has its own connection to the built-in server after its first call,
 	// so that it is not idle.
-	{"session that has called", use{call: true}, kit.Limits{}},
+	{"session that has called", sessionUse{call: true}, kit.Limits{}},
 }
 
 func measureWeight(ctx context.Context, r *kit.Run) error {
-	n, err := affordable(r, kit.Either(r, 10_000, 500))
+	n, err := affordable(r, kit.ByForm(r, 10_000, 500))
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,8 @@ func measureWeight(ctx context.Context, r *kit.Run) error {
 }
 
 // share returns the memory that each of n sessions costs in a process of its own.
-func share(ctx context.Context, role, argument string, n int, u use) (each kit.Usage, err error) {
+func share(ctx context.Context, role, argument string, n int, u sessionUse) (each kit.Usage,
+	err error) {
 	p, err := kit.Start(ctx, role, argument)
 	if err != nil {
 		return each, err

@@ -16,14 +16,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	kit.Act(subject.Roles)
+	kit.RunIfRole(subject.Roles)
 	os.Exit(m.Run())
 }
 
 // The measured memory of a session is plausible. The bench judges the exact value.
 func TestShareOfASession(t *testing.T) {
 	const n = 200
-	for _, u := range []use{{}, {stream: true}, {call: true}, {detached: true}} {
+	for _, u := range []sessionUse{{}, {stream: true}, {call: true}, {detached: true}} {
 		each, err := share(t.Context(), subject.Host, config, n, u)
 		if err != nil {
 			t.Fatalf("%+v: %v", u, err)
@@ -46,7 +46,7 @@ func TestSessionsThatAreGoneDoNotAnswer(t *testing.T) {
 		}
 	}()
 	var list []*open
-	if err := hold(p.URL, 20, use{detached: true}, &list); err != nil {
+	if err := hold(p.URL, 20, sessionUse{detached: true}, &list); err != nil {
 		t.Fatal(err)
 	}
 	if err := each(list, p.URL, func(o *opener, _ int, s *open) error {
@@ -67,7 +67,7 @@ func TestSessionsThatAreGoneDoNotAnswer(t *testing.T) {
 }
 
 func TestBothScenariosMeasure(t *testing.T) {
-	if testing.Short() || mcptest.Raced {
+	if testing.Short() || mcptest.RaceEnabled {
 		t.Skip("the bench runs them, without the race detector, of which most of the memory would be")
 	}
 	for _, s := range Scenarios {

@@ -39,7 +39,7 @@ func affordable(r *kit.Run, want int) (int, error) {
 }
 
 // use says what a session does before it is idle, besides its handshake.
-type use struct {
+type sessionUse struct {
 	stream   bool // it opens the standing stream
 	call     bool // it calls a tool once
 	detached bool // it has no connection: its opener reuses the connection for the next session
@@ -58,14 +58,14 @@ func (o *open) close() {
 }
 
 // hold opens n sessions and adds them to the list, including those opened before a failure.
-func hold(endpoint string, n int, u use, list *[]*open) error {
+func hold(endpoint string, n int, u sessionUse, list *[]*open) error {
 	fresh := make([]*open, n)
 	for i := range fresh {
 		fresh[i] = &open{}
 	}
 	*list = append(*list, fresh...)
 	return each(fresh, endpoint, func(o *opener, _ int, s *open) error {
-		o.use = u
+		o.sessionUse = u
 		return o.open(s)
 	})
 }
@@ -95,7 +95,7 @@ func each(list []*open, endpoint string, do func(o *opener, i int, s *open) erro
 // opener makes the requests of one session after another. It is written by hand because net/http's
 // client would need two goroutines for each session.
 type opener struct {
-	use
+	sessionUse
 	url  *url.URL
 	in   *bufio.Reader
 	conn net.Conn // for sessions without a connection of their own; made when it is needed

@@ -23,9 +23,9 @@ type Record struct {
 	Begun   time.Time `json:"begun"`
 	Seconds float64   `json:"seconds"`
 	Seed    uint64    `json:"seed"`
-	// Others is how many cores other processes kept busy during the run, on average; 0 where the
+	// OtherLoad is how many cores other processes kept busy during the run, on average; 0 where the
 	// system does not report it.
-	Others float64 `json:"others,omitzero"`
+	OtherLoad float64 `json:"others,omitzero"`
 	// Short says that the run was too short for absolute figures: only its gates count.
 	Short bool `json:"short"`
 	// Scenarios are the scenarios that were run, in their order.
@@ -96,16 +96,16 @@ type Comparison struct {
 	// limit that should hold. 0 is none.
 	Gate float64 `json:"gate,omitzero"`
 	Goal float64 `json:"goal,omitzero"`
-	// Least says that the limits are lower bounds.
-	Least bool `json:"least,omitzero"`
+	// LowerBound says that the limits are lower bounds.
+	LowerBound bool `json:"least,omitzero"`
 	// Verdict is the verdict of the gate, Reached that of the goal. They are empty without the limit.
 	Verdict load.Verdict `json:"verdict,omitzero"`
 	Reached load.Verdict `json:"reached,omitzero"`
-	// Owed is the reason why an outstanding gate, which does not hold or cannot be judged, does not
-	// fail the run yet; otherwise it is empty. Had is the earlier ratio of an outstanding gate. A gate
-	// that is worse than the interval of that ratio is no longer excused, and fails.
-	Owed string  `json:"owed,omitzero"`
-	Had  float64 `json:"had,omitzero"`
+	// Outstanding is the reason why an outstanding gate, which does not hold or cannot be judged, does
+	// not fail the run yet; otherwise it is empty. Had is the earlier ratio of an outstanding gate. A
+	// gate that is worse than the interval of that ratio is no longer excused, and fails.
+	Outstanding  string  `json:"owed,omitzero"`
+	EarlierRatio float64 `json:"had,omitzero"`
 }
 
 // Missing is something that was not measured.
@@ -125,8 +125,8 @@ const idle = 0.05
 // Busy reports whether other processes kept the machine busy: during the run or, if that is
 // unknown, when the run began.
 func (r *Record) Busy() bool {
-	if r.Others > 0 {
-		return r.Others > idle*float64(r.Machine.Cores)
+	if r.OtherLoad > 0 {
+		return r.OtherLoad > idle*float64(r.Machine.Cores)
 	}
 	return r.Machine.Load > float64(r.Machine.Cores)/2
 }
@@ -136,25 +136,25 @@ func number(v float64) string {
 	if math.Abs(v) < 999.5 {
 		return fmt.Sprintf("%.3g", v)
 	}
-	return draw.Three(v)
+	return draw.ThreeDigits(v)
 }
 
 // beyond describes how far a gate is from holding.
 func (c *Comparison) beyond() string {
 	limit := "at most"
-	if c.Least {
+	if c.LowerBound {
 		limit = "at least"
 	}
 	text := strings.TrimSpace(fmt.Sprintf("%s (%s to %s), must be %s %s %s", number(c.Ratio),
 		number(c.Low), number(c.High), limit, number(c.Gate), c.Unit))
-	if c.Had != 0 && c.Verdict == load.Fail {
+	if c.EarlierRatio != 0 && c.Verdict == load.Fail {
 		text += fmt.Sprintf(
 			", and has become worse than the %s that it is owed at, or its interval is too wide to tell",
-			number(c.Had),
+			number(c.EarlierRatio),
 		)
 	}
-	if c.Had != 0 && c.Verdict == load.Unclear {
-		text += fmt.Sprintf(", and is owed at %s", number(c.Had))
+	if c.EarlierRatio != 0 && c.Verdict == load.Unclear {
+		text += fmt.Sprintf(", and is owed at %s", number(c.EarlierRatio))
 	}
 	if c.Verdict == load.Unclear {
 		text += ": its interval is too wide to judge it"
@@ -165,7 +165,7 @@ func (c *Comparison) beyond() string {
 // fails reports whether a run fails on the gate: if the gate does not hold, and in a full run also
 // if it cannot be judged, because a gate that is never judged guards nothing.
 func (c *Comparison) fails(short bool) bool {
-	return c.Owed == "" && (c.Verdict == load.Fail || c.Verdict == load.Unclear && !short)
+	return c.Outstanding == "" && (c.Verdict == load.Fail || c.Verdict == load.Unclear && !short)
 }
 
 // Failures returns a line for each failure of the run: gates that do not hold or, in a full run,

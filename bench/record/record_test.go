@@ -56,14 +56,14 @@ func TestFailuresAreGatesLostAnswersAndBrokenScenarios(t *testing.T) {
 		"as it is": {func(*Record) {}, 0},
 		"gate":     {func(r *Record) { r.Comparisons[0].Verdict = load.Fail }, 1},
 		"owed": {func(r *Record) {
-			r.Comparisons[0].Verdict, r.Comparisons[0].Owed = load.Fail, "not yet"
+			r.Comparisons[0].Verdict, r.Comparisons[0].Outstanding = load.Fail, "not yet"
 		}, 0},
 		"unclear": {func(r *Record) { r.Comparisons[0].Verdict = load.Unclear }, 1},
 		"unclear in a short run": {func(r *Record) {
 			r.Comparisons[0].Verdict, r.Short = load.Unclear, true
 		}, 0},
 		"unclear and owed": {func(r *Record) {
-			r.Comparisons[0].Verdict, r.Comparisons[0].Owed = load.Unclear, "not yet"
+			r.Comparisons[0].Verdict, r.Comparisons[0].Outstanding = load.Unclear, "not yet"
 		}, 0},
 		"fails in a short run": {func(r *Record) {
 			r.Comparisons[0].Verdict, r.Short = load.Fail, true
@@ -85,7 +85,7 @@ func TestFailuresAreGatesLostAnswersAndBrokenScenarios(t *testing.T) {
 func TestFailuresHaveNumbersWithoutExponents(t *testing.T) {
 	r := sample()
 	c := &r.Comparisons[0]
-	c.Estimate, c.Gate, c.Had, c.Unit, c.Verdict = load.Estimate{Ratio: 6575, Low: 999.4,
+	c.Estimate, c.Gate, c.EarlierRatio, c.Unit, c.Verdict = load.Estimate{Ratio: 6575, Low: 999.4,
 		High: 65750}, 4500, 6581, "B", load.Fail
 	want := "s: c, p50: 6,575 (999 to 65,750), must be at most 4,500 B, and has become worse than " +
 		"the 6,581 that it is owed at"

@@ -53,7 +53,7 @@ func (a axis) ticks(label func(float64) string) (list []tick) {
 		}
 		for _, s := range steps {
 			if v := s * math.Pow(10, d); math.Log10(v) >= a.low && math.Log10(v) <= a.high {
-				list = append(list, tick{draw.Hundredth(a.at(v) * draw.Width), label(v)})
+				list = append(list, tick{draw.Percent(a.at(v) * draw.Width), label(v)})
 			}
 		}
 	}

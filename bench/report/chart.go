@@ -163,14 +163,14 @@ func growths(list []record.Measurement) (charts []chart) {
 				px, py := x.at(max(at.x, 0.5)), 1-y.at(at.y)
 				p.To(command, px*draw.Width, py*draw.Tall)
 				line.Dots = append(line.Dots, dot{
-					draw.Hundredth(px * draw.Width), draw.Hundredth(py * draw.Width),
+					draw.Percent(px * draw.Width), draw.Percent(py * draw.Width),
 				})
 			}
 			line.Path = p.String()
 			c.Lines = append(c.Lines, line)
 		}
 		for _, v := range sortedKeys(distinct) {
-			c.X = append(c.X, tick{draw.Hundredth(x.at(max(v, 0.5)) * draw.Width), amount(v, f.word)})
+			c.X = append(c.X, tick{draw.Percent(x.at(max(v, 0.5)) * draw.Width), amount(v, f.word)})
 		}
 		c.X, c.Y = across(c.X), upwards(y.ticks(func(v float64) string { return quantity(v, f.unit) }))
 		c.Grid = grid(c.X, c.Y)
@@ -188,11 +188,11 @@ func amount(v float64, word string) string {
 		}
 		return draw.Count(int64(v))
 	case v >= 1<<20:
-		return draw.Three(v/(1<<20)) + " MiB"
+		return draw.ThreeDigits(v/(1<<20)) + " MiB"
 	case v >= 1<<10:
-		return draw.Three(v/(1<<10)) + " KiB"
+		return draw.ThreeDigits(v/(1<<10)) + " KiB"
 	}
-	return draw.Three(v) + " B"
+	return draw.ThreeDigits(v) + " B"
 }
 
 func sortedKeys(set map[float64]bool) (list []float64) {
@@ -258,7 +258,7 @@ func tradeoffs(list []record.Measurement) (charts []chart) {
 				px, py := x.at(at.x), 1-y.at(at.y)
 				p.To(command, px*draw.Width, py*draw.Tall)
 				line.Dots = append(line.Dots, dot{
-					draw.Hundredth(px * draw.Width), draw.Hundredth(py * draw.Width),
+					draw.Percent(px * draw.Width), draw.Percent(py * draw.Width),
 				})
 			}
 			line.Path = p.String()

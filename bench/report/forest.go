@@ -26,13 +26,13 @@ func forestOf(c record.Comparison) *forest {
 	}
 	at := func(v float64) float64 {
 		of := v / limit
-		if c.Least {
+		if c.LowerBound {
 			of = limit / v
 		}
 		if !(of > 0) { // a difference of zero or less
 			return 0
 		}
-		return draw.Hundredth(min(max((math.Log10(of)+below)/(below+above), 0), 1) * draw.Width)
+		return draw.Percent(min(max((math.Log10(of)+below)/(below+above), 0), 1) * draw.Width)
 	}
 	f := &forest{At: at(c.Ratio), Low: min(at(c.Low), at(c.High))}
 	f.Wide = max(math.Abs(at(c.High)-at(c.Low)), 0.6)

@@ -63,7 +63,7 @@ func Plot(w io.Writer, r record.Record) error {
 		}
 		list = append(list, o)
 		for _, v := range []float64{c.Low, c.High, cmp.Or(c.Goal, o.limit), o.limit} {
-			values = append(values, share(v, o.limit, c.Least))
+			values = append(values, share(v, o.limit, c.LowerBound))
 		}
 	}
 	x := axisOf(values)
@@ -75,14 +75,14 @@ func Plot(w io.Writer, r record.Record) error {
 	}
 	for i, o := range list {
 		c := o.Comparison
-		at := func(v float64) float64 { return place(share(v, o.limit, c.Least)) }
+		at := func(v float64) float64 { return place(share(v, o.limit, c.LowerBound)) }
 		low, high := at(c.Low), at(c.High)
 		s := strip{
 			Label: o.Label, Class: states[c.Verdict].Class, Y: plotAbove + plotStep*float64(i) + plotStep/2,
 			At: at(c.Ratio), Is: verdictOf(c),
 		}
 		s.Low, s.Wide = min(low, high), max(tenth(math.Abs(high-low)), 2)
-		if c.Owed != "" {
+		if c.Outstanding != "" {
 			s.Class = "odd"
 		}
 		if c.Goal != 0 {

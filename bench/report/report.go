@@ -65,7 +65,7 @@ func rowOf(c record.Comparison) row {
 		switch {
 		case v == 0:
 			return ""
-		case c.Least:
+		case c.LowerBound:
 			return "≥ " + show(v)
 		}
 		return "≤ " + show(v)
@@ -126,7 +126,7 @@ func quantity(v float64, unit string) string {
 	if unit == "KiB" && math.Abs(v) >= 1024 {
 		v, unit = v/1024, "MiB"
 	}
-	return strings.TrimSpace(draw.Three(v) + draw.Apart + name(unit))
+	return strings.TrimSpace(draw.ThreeDigits(v) + draw.Apart + name(unit))
 }
 
 // cut splits a quantity into its number and its unit.
@@ -152,7 +152,7 @@ func ratio(v float64) string {
 	if a := math.Abs(v); a > 0 && a < 1e-4 {
 		return strconv.FormatFloat(v, 'f', 1-int(math.Floor(math.Log10(a))), 64)
 	}
-	return draw.Three(v)
+	return draw.ThreeDigits(v)
 }
 
 // chapter is one scenario of one record.
@@ -213,7 +213,7 @@ type tally struct{ Hold, Fail, Owed, Unclear, Reached, Goals int }
 func tallyOf(r record.Record) (t tally) {
 	for _, c := range r.Comparisons {
 		switch {
-		case c.Owed != "":
+		case c.Outstanding != "":
 			t.Owed++
 		case c.Verdict == load.Pass:
 			t.Hold++
@@ -267,18 +267,18 @@ func factsOf(r record.Record) (list []fact) {
 		form = "short"
 	}
 	others := ""
-	if r.Others > 0 {
-		others = fmt.Sprintf("%s of %d cores, on average", draw.Three(r.Others), m.Cores)
+	if r.OtherLoad > 0 {
+		others = fmt.Sprintf("%s of %d cores, on average", draw.ThreeDigits(r.OtherLoad), m.Cores)
 	}
 	for _, f := range []fact{
 		{"form", form},
 		{"begun", r.Begun.UTC().Format("2006-01-02 15:04 UTC") + ", took " + quantity(r.Seconds, "s")},
 		{"mcpd", m.Version + ", " + m.Go},
 		{"processor", fmt.Sprintf("%s, %d cores", m.CPU, m.Cores)},
-		{"memory", draw.Three(m.Memory/(1<<30)) + draw.Apart + "GiB"},
+		{"memory", draw.ThreeDigits(m.Memory/(1<<30)) + draw.Apart + "GiB"},
 		{"system", m.System},
 		{"Erlang", m.Erlang},
-		{"load when it began", draw.Three(m.Load)},
+		{"load when it began", draw.ThreeDigits(m.Load)},
 		{"kept busy by other processes meanwhile", others},
 		{"calls made and checked", draw.Count(int64(calls(r)))},
 		{"seed", fmt.Sprint(r.Seed)},

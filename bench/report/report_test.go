@@ -97,9 +97,9 @@ func sample(t *testing.T) record.Record {
 		{Name: "of ours", Estimate: load.Estimate{Ratio: 2, Low: 1.9, High: 2.1, Pairs: 5}, Gate: 1.5,
 			Verdict: load.Fail},
 		{Name: "owed", Estimate: load.Estimate{Ratio: 2, Low: 1.9, High: 2.1, Pairs: 5}, Gate: 1.5,
-			Verdict: load.Fail, Owed: "it is slow"},
+			Verdict: load.Fail, Outstanding: "it is slow"},
 		{Name: "throughput", Estimate: load.Estimate{Ratio: 0.5, Low: 0.4, High: 0.6, Pairs: 5},
-			Goal: 0.9, Least: true, Reached: load.Fail},
+			Goal: 0.9, LowerBound: true, Reached: load.Fail},
 		{Name: "beyond", Unit: "KiB", Estimate: load.Estimate{Ratio: -1, Low: -2, High: 3, Pairs: 5},
 			Gate: 2, Verdict: load.Unclear},
 		{Name: "without limits", Estimate: load.Estimate{Ratio: 1, Low: 1, High: 1, Pairs: 5}},
@@ -201,7 +201,7 @@ func TestReadersAreToldOfABusyMachine(t *testing.T) {
 		want         int
 	}{{0.1, 0, 1}, {5, 0, 2}, {5, 0.01, 1}, {0, 0.5, 2}} {
 		r := sample(t)
-		r.Machine.Load, r.Others = test.load, test.others
+		r.Machine.Load, r.OtherLoad = test.load, test.others
 		var b bytes.Buffer
 		if err := Markdown(&b, r); err != nil {
 			t.Fatal(err)

@@ -40,12 +40,12 @@ func shortfalls(r record.Record) []shortfall {
 				row.Interval, limit)
 		}
 		switch {
-		case c.Owed != "":
+		case c.Outstanding != "":
 			had := ""
-			if c.Had != 0 {
-				had = " (it had " + ratio(c.Had) + ")"
+			if c.EarlierRatio != 0 {
+				had = " (it had " + ratio(c.EarlierRatio) + ")"
 			}
-			owed.Lines = append(owed.Lines, line("must be "+row.Gate)+had+": "+text(c.Owed))
+			owed.Lines = append(owed.Lines, line("must be "+row.Gate)+had+": "+text(c.Outstanding))
 		case c.Verdict == load.Unclear && r.Short: // a full run fails on it
 			open.Lines = append(open.Lines, line("must be "+row.Gate))
 		}

@@ -120,7 +120,7 @@ func (h Headline) cells(r record.Record) []string {
 // verdictOf returns the verdict of a gate with its mark. An outstanding gate has the word "owed".
 func verdictOf(c record.Comparison) string {
 	s := states[c.Verdict]
-	if c.Owed != "" {
+	if c.Outstanding != "" {
 		s = state{Word: "owed", Mark: "○"}
 	}
 	return strings.TrimSpace(s.Mark + " " + s.Word)
@@ -132,8 +132,8 @@ func lacking(r record.Record) (list []shortfall) {
 	var fails, owed, unclear []group
 	for _, c := range r.Comparisons {
 		switch {
-		case c.Owed != "":
-			owed = gather(owed, c, text(c.Owed))
+		case c.Outstanding != "":
+			owed = gather(owed, c, text(c.Outstanding))
 		case c.Verdict == load.Fail:
 			fails = gather(fails, c, "")
 		case c.Verdict == load.Unclear:

@@ -46,7 +46,7 @@ func after(r *kit.Run, name, quantity, beside string, l kit.Limits,
 	return r.Compare("of "+beside, m, of, l)
 }
 
-func rounds(r *kit.Run) int { return kit.Either(r, 30, 2*load.MinPairs) }
+func rounds(r *kit.Run) int { return kit.ByForm(r, 30, 2*load.MinPairs) }
 
 // through starts a host with one server and opens a session with it.
 func through(ctx context.Context, server string) (*kit.Process, *load.Session, error) {
@@ -195,7 +195,7 @@ func killHost(ctx context.Context, r *kit.Run) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, host.Stop()) }()
-	sessions := make([]*load.Session, kit.Either(r, 1000, 100))
+	sessions := make([]*load.Session, kit.ByForm(r, 1000, 100))
 	for i := range sessions {
 		if sessions[i], err = load.Connect(ctx,
 			load.SessionOptions{URL: "http://" + address + "/mcp", Tool: "one__echo",

@@ -23,14 +23,15 @@ import (
 // Scenarios are the scenarios of this package.
 var Scenarios = []kit.Scenario{{
 	Name: "start", Title: "From exec to ready",
-	What: "From before a host's process is started to the first 200 of its /readyz, with one " +
+	Description: "From before a host's process is started to the first 200 of its /readyz, with one " +
 		"configured server and with a hundred of every kind: programs of which " +
 		"one in four never answers, addresses where nobody is, built-in ones. Servers are started when " +
 		"they are asked for, so a hundred may cost no more than their lines.",
 	Measure: measure,
 }, {
 	Name: "restart-process", Title: "A process that was killed is back",
-	What: "A program that a host has started is killed: until a call through the host is answered " +
+	Description: "A program that a host has started is killed: until a call through the host is " +
+		"answered " +
 		"again, beside the program's start without a host, up to its " +
 		"first call. A server over HTTP is killed and started again: from then until a call through " +
 		"the host is answered, beside that of a new client without a " +
@@ -80,7 +81,7 @@ func measure(ctx context.Context, r *kit.Run) error {
 	if _, err := ready(ctx, servers(1)); err != nil { // loads the program into memory
 		return err
 	}
-	ones, manies, err := load.Alternate(kit.Either(r, 20, 2*load.MinPairs), took(servers(1)),
+	ones, manies, err := load.Alternate(kit.ByForm(r, 20, 2*load.MinPairs), took(servers(1)),
 		took(servers(many)))
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	kit.Act(slices.Concat(Roles, subject.Roles))
+	kit.RunIfRole(slices.Concat(Roles, subject.Roles))
 	os.Exit(m.Run())
 }
 

@@ -20,7 +20,7 @@ func Open(ctx context.Context, text string, o supervisor.Options) (*supervisor.R
 	if err != nil {
 		return nil, err
 	}
-	o.Pace = memory.Pacer()
+	o.Pace = memory.GCPercentSetter()
 	o.Logger = telemetry.NewLogger(io.Discard, telemetry.FormatJSON, slog.LevelInfo)
 	return supervisor.Start(ctx, c, o)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	kit.Act(Roles)
+	kit.RunIfRole(Roles)
 	os.Exit(m.Run())
 }
 

@@ -15,18 +15,19 @@ import (
 func (r *reader) check(e *Experiment) {
 	for _, name := range []string{"name", "title", "hypothesis"} {
 		if r.lacks("", name) {
-			r.Report(r.said(""), "an experiment without "+name, "nobody could tell what it shows", "add it")
+			r.Report(r.position(""), "an experiment without "+name,
+				"nobody could tell what it shows", "add it")
 		}
 	}
 	if e.Load.TargetRate == 0 {
 		e.Load.TargetRate = e.Load.Rate
 	}
 	if len(e.Faults) > maxFaults {
-		r.Report(r.said("faults"), fmt.Sprintf("%d faults", len(e.Faults)),
+		r.Report(r.position("faults"), fmt.Sprintf("%d faults", len(e.Faults)),
 			fmt.Sprintf("at most %d are taken", maxFaults), "make several experiments")
 	}
 	if len(e.Probes) > maxProbes {
-		r.Report(r.said("probes"), fmt.Sprintf("%d probes", len(e.Probes)),
+		r.Report(r.position("probes"), fmt.Sprintf("%d probes", len(e.Probes)),
 			fmt.Sprintf("at most %d are asked", maxProbes), "leave some out")
 	}
 	for i := range e.Faults {
@@ -37,7 +38,7 @@ func (r *reader) check(e *Experiment) {
 		at := fmt.Sprintf("probes[%d]", i)
 		r.probe(at, p)
 		if named[p.Name] && p.Name != "" {
-			r.Report(r.said(at+".name"), fmt.Sprintf("a second probe %q", document.Printable(p.Name)),
+			r.Report(r.position(at+".name"), fmt.Sprintf("a second probe %q", document.Printable(p.Name)),
 				"the report tells probes apart by their names", "rename one")
 		}
 		named[p.Name] = true
@@ -45,18 +46,18 @@ func (r *reader) check(e *Experiment) {
 }
 
 func (r *reader) fault(e *Experiment, at string, f *Fault) {
-	k, known := faults.Find(r.kinds, f.Do)
+	k, known := faults.Find(r.kinds, f.Kind)
 	switch {
-	case f.Do == "":
+	case f.Kind == "":
 		if r.lacks(at, "do") {
-			r.Report(r.said(at), at+" has no do", "it says which kind of fault",
+			r.Report(r.position(at), at+" has no do", "it says which kind of fault",
 				"add it; `mcpd chaos list` shows the kinds")
 		}
 		return
 	case !known:
-		r.Report(r.said(at+".do"), fmt.Sprintf("%s.do is %q", at, document.Printable(f.Do)),
+		r.Report(r.position(at+".do"), fmt.Sprintf("%s.do is %q", at, document.Printable(f.Kind)),
 			"there is no such kind of fault",
-			document.DidYouMean(f.Do, kindNames(r.kinds), "`mcpd chaos list` shows the kinds"))
+			document.DidYouMean(f.Kind, kindNames(r.kinds), "`mcpd chaos list` shows the kinds"))
 		return
 	}
 	e.Contends = e.Contends || k.Contends
@@ -64,15 +65,15 @@ func (r *reader) fault(e *Experiment, at string, f *Fault) {
 	r.aim(at, k, f)
 	r.parameters(at+".with", k, f)
 	if f.After >= e.Phases.Fault {
-		r.Report(r.said(at+".after"), fmt.Sprintf("%s.after is %s", at, units.FormatSpan(f.After)),
+		r.Report(r.position(at+".after"), fmt.Sprintf("%s.after is %s", at, units.FormatSpan(f.After)),
 			"the phase is over by then: it has "+units.FormatSpan(e.Phases.Fault), "have it strike earlier")
 	}
 	if f.Times > 1 && f.Every == 0 {
-		r.Report(r.said(at+".times"), fmt.Sprintf("%s.times is %d", at, f.Times),
+		r.Report(r.position(at+".times"), fmt.Sprintf("%s.times is %d", at, f.Times),
 			"nothing says when it strikes again", "add every")
 	}
 	if f.Every > 0 && f.Times == 0 && (e.Phases.Fault-f.After)/f.Every >= maxStrikes {
-		r.Report(r.said(at+".every"), fmt.Sprintf("%s.every is %s", at, units.FormatSpan(f.Every)),
+		r.Report(r.position(at+".every"), fmt.Sprintf("%s.every is %s", at, units.FormatSpan(f.Every)),
 			fmt.Sprintf("the phase has room for more than %d strikes", maxStrikes),
 			"have it strike more rarely, or say times")
 	}
@@ -97,12 +98,13 @@ func (r *reader) aim(at string, k faults.Kind, f *Fault) {
 		takes bool
 	}{{"tenant", aim.tenant}, {"server", aim.server}, {"row", aim.row}} {
 		if where := at + ".at." + part.key; !part.takes && r.has(where) {
-			r.Report(r.said(where), where+" is there", fmt.Sprintf("%s is aimed at %s", k.Name, aim.what),
+			r.Report(r.position(where), where+" is there",
+				fmt.Sprintf("%s is aimed at %s", k.Name, aim.what),
 				"leave it out")
 		}
 	}
 	if where := at + ".at.percent"; !k.Partial && r.has(where) {
-		r.Report(r.said(where), where+" is there", k.Name+" strikes once, not some of many",
+		r.Report(r.position(where), where+" is there", k.Name+" strikes once, not some of many",
 			"leave it out")
 	}
 	switch {
@@ -115,11 +117,11 @@ func (r *reader) aim(at string, k faults.Kind, f *Fault) {
 	case !aim.row:
 	case f.At.Row == "" && (r.broken[at] || !r.lacks(at+".at", "row")):
 	case f.At.Row == "":
-		r.Report(r.said(at+".at"), at+".at has no row", k.Name+" is aimed at one",
+		r.Report(r.position(at+".at"), at+".at has no row", k.Name+" is aimed at one",
 			"add it; `mcpd tree` shows the rows")
 	case absolute(f.At.Row):
 		if f.At.Tenant = ""; r.has(at + ".at.tenant") {
-			r.Report(r.said(at+".at.tenant"), at+".at.tenant is there", "row is a whole path",
+			r.Report(r.position(at+".at.tenant"), at+".at.tenant is there", "row is a whole path",
 				"write the row without mcpd/tenants/ and the tenant, or leave tenant out")
 		}
 	}
@@ -127,7 +129,7 @@ func (r *reader) aim(at string, k faults.Kind, f *Fault) {
 
 // parameters reads the parameters, which depend on the kind.
 func (r *reader) parameters(at string, k faults.Kind, f *Fault) {
-	f.With = k.Defaults()
+	f.Params = k.Defaults()
 	names := make([]string, len(k.Params))
 	for i, p := range k.Params {
 		names[i] = p.Name
@@ -141,14 +143,14 @@ func (r *reader) parameters(at string, k faults.Kind, f *Fault) {
 		where := join(at, p.Name)
 		r.where[where] = document.At(pair.Value)
 		r.text(where, pair.Value, forms[p.Type], func(text string) *mistake {
-			v, ok := p.Read(text)
+			v, ok := p.Parse(text)
 			if !ok && p.Words != nil {
 				return notAWord(text, p.Words)
 			}
 			if !ok {
 				return &mistake{"it is none in its range", "write a " + p.Want()}
 			}
-			f.With[p.Name] = v
+			f.Params[p.Name] = v
 			return nil
 		})
 	}
@@ -162,27 +164,28 @@ var forms = map[faults.Type]form{
 func (r *reader) probe(at string, p Probe) {
 	for _, key := range []string{"name", "ask"} {
 		if r.lacks(at, key) {
-			r.Report(r.said(at), at+" has no "+key, "it is a question with a name", "add it")
+			r.Report(r.position(at), at+" has no "+key, "it is a question with a name", "add it")
 		}
 	}
 	for ask, key := range map[string]string{AskTree: "row", AskMetric: "metric"} {
 		switch there := r.has(join(at, key)); {
 		case p.Ask == ask && r.lacks(at, key):
-			r.Report(r.said(at), at+" has no "+key, fmt.Sprintf("%s asks for one", ask), "add it")
+			r.Report(r.position(at), at+" has no "+key, fmt.Sprintf("%s asks for one", ask), "add it")
 		case p.Ask != ask && there && p.Ask != "":
-			r.Report(r.said(join(at, key)), fmt.Sprintf("%s.%s is there", at, key),
+			r.Report(r.position(join(at, key)), fmt.Sprintf("%s.%s is there", at, key),
 				fmt.Sprintf("%s does not ask for one", p.Ask), "leave it out")
 		}
 	}
 	if name, _, _ := strings.Cut(p.Metric, "{"); name != "" && !telemetry.KnownMetric(name) {
-		r.Report(r.said(at+".metric"), fmt.Sprintf("%s.metric is %q", at, document.Printable(p.Metric)),
+		r.Report(r.position(at+".metric"),
+			fmt.Sprintf("%s.metric is %q", at, document.Printable(p.Metric)),
 			"no host has such a metric",
 			document.DidYouMean(name, telemetry.MetricNames(),
 				"/metrics of a host has those that there are, docs/telemetry.gen.md explains them"))
 	}
 	if _, bound, is := Bound(p.Want); is {
 		if _, err := strconv.ParseFloat(bound, 64); err != nil {
-			r.Report(r.said(at+".want"), fmt.Sprintf("%s.want is %q", at, document.Printable(p.Want)),
+			r.Report(r.position(at+".want"), fmt.Sprintf("%s.want is %q", at, document.Printable(p.Want)),
 				"what is behind it is no number", "write it like <= 10")
 		}
 	}

@@ -58,9 +58,10 @@ func isOrAre(n int) string {
 
 func (e Experiment) faults(kinds []faults.Kind) (lines []string) {
 	for _, f := range e.Faults {
-		k, _ := faults.Find(kinds, f.Do)
-		lines = append(lines, fmt.Sprintf("%s: %s.", k.Name, k.Is), "  "+f.where()+", "+f.when()+".")
-		if with := k.Written(f.With); len(with) > 0 {
+		k, _ := faults.Find(kinds, f.Kind)
+		lines = append(lines, fmt.Sprintf("%s: %s.", k.Name, k.Description),
+			"  "+f.where()+", "+f.when()+".")
+		if with := k.FormatParams(f.Params); len(with) > 0 {
 			lines = append(lines, "  With "+strings.Join(with, ", ")+".")
 		}
 	}
@@ -140,10 +141,10 @@ func (e Experiment) probes() (lines []string) {
 
 func (e Experiment) expected() (lines []string) {
 	x := e.Expect
-	if len(x.Blast) == 0 {
+	if len(x.MayRestart) == 0 {
 		lines = append(lines, "No row restarts.")
 	} else {
-		lines = append(lines, "No row restarts but "+strings.Join(x.Blast, ", ")+".")
+		lines = append(lines, "No row restarts but "+strings.Join(x.MayRestart, ", ")+".")
 	}
 	for _, pattern := range slices.Sorted(maps.Keys(x.Restarts)) {
 		lines = append(lines, fmt.Sprintf("Restarts of %s: %s.", pattern, x.Restarts[pattern]))
@@ -207,15 +208,17 @@ var needs = []struct {
 	need       faults.Need
 	word, text string
 }{
-	{faults.Faults, "faults", "The host runs with --chaos, and we have its token of that scope."},
-	{faults.Machine, "machine", "The host is on this machine and runs as our user, or we are root."},
-	{faults.Own, "own", "The host is started by us: it is killed, and started again."},
+	{faults.NeedFaultPoints, "faults",
+		"The host runs with --chaos, and we have its token of that scope."},
+	{faults.NeedSameMachine, "machine",
+		"The host is on this machine and runs as our user, or we are root."},
+	{faults.NeedOwnHost, "own", "The host is started by us: it is killed, and started again."},
 }
 
 // DescribeKind describes a kind of fault.
 func DescribeKind(k faults.Kind) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s.\n\nIt is aimed at %s", k.Name, k.Is, aims[k.Aim].what)
+	fmt.Fprintf(&b, "%s: %s.\n\nIt is aimed at %s", k.Name, k.Description, aims[k.Aim].what)
 	if k.Partial {
 		b.WriteString(", and can strike some of a hundred times")
 	}
@@ -233,7 +236,7 @@ func DescribeKind(k faults.Kind) string {
 		b.WriteString("\nParameters\n")
 	}
 	for _, p := range k.Params {
-		fmt.Fprintf(&b, "  %s: %s (%s", p.Name, p.Is, p.Want())
+		fmt.Fprintf(&b, "  %s: %s (%s", p.Name, p.Description, p.Want())
 		if p.Default != "" {
 			fmt.Fprintf(&b, "; %s when it is not said", p.Default)
 		}
@@ -242,7 +245,7 @@ func DescribeKind(k faults.Kind) string {
 	b.WriteString("\nCatalogue\n")
 	for _, id := range k.Rows {
 		row, _ := faults.InCatalogue(id)
-		fmt.Fprintf(&b, "  %s %s\n", row.ID, row.Is)
+		fmt.Fprintf(&b, "  %s %s\n", row.ID, row.Description)
 	}
 	return b.String()
 }
@@ -251,7 +254,7 @@ func DescribeKind(k faults.Kind) string {
 func (e Experiment) Needs(kinds []faults.Kind) []string {
 	var all faults.Need
 	for _, f := range e.Faults {
-		k, _ := faults.Find(kinds, f.Do)
+		k, _ := faults.Find(kinds, f.Kind)
 		all |= k.Needs
 	}
 	return sentences(all)
@@ -269,7 +272,7 @@ func sentences(all faults.Need) (lines []string) {
 func (e Experiment) catalogue() (lines []string) {
 	for _, id := range e.Catalogue {
 		row, _ := faults.InCatalogue(id)
-		lines = append(lines, row.ID+" "+row.Is)
+		lines = append(lines, row.ID+" "+row.Description)
 	}
 	return lines
 }

@@ -53,14 +53,14 @@ type Phases struct{ Baseline, Fault, Heal time.Duration }
 
 // Fault is one line of the list of faults.
 type Fault struct {
-	Do    string // a kind of fault
-	Aim   faults.Aim
-	At    Selector
-	After time.Duration // since the phase began
-	Every time.Duration // interval between strikes; 0 strikes once
-	Times int           // number of strikes; 0 is as many as fit into the phase
-	For   time.Duration // length of each strike, cut off by the end of the phase
-	With  faults.Values
+	Kind   string // a kind of fault
+	Aim    faults.Aim
+	At     Selector
+	After  time.Duration // since the phase began
+	Every  time.Duration // interval between strikes; 0 strikes once
+	Times  int           // number of strikes; 0 is as many as fit into the phase
+	For    time.Duration // length of each strike, cut off by the end of the phase
+	Params faults.Values
 }
 
 // The roles that a selector can name instead of a tenant.
@@ -102,8 +102,8 @@ const AnyErrors = -1
 
 // Expect is what the experiment expects at the end, besides the invariants.
 type Expect struct {
-	// Blast are patterns of the paths that may restart. They may contain {target}.
-	Blast []string
+	// MayRestart are patterns of the paths that may restart. They may contain {target}.
+	MayRestart []string
 	// Restarts are the required numbers of restarts, by pattern of paths.
 	Restarts map[string]Restarts
 	// TargetErrors is how many calls of the target may fail, or AnyErrors.
@@ -149,9 +149,9 @@ func (e Experiment) Short() Experiment {
 	return e
 }
 
-// Room returns an error if no fault would strike within the phase of faults, as may happen in the
-// short form. An experiment without faults is no error.
-func (e Experiment) Room() error {
+// CheckFaultsFit returns an error if no fault would strike within the phase of faults, as may
+// happen in the short form. An experiment without faults is no error.
+func (e Experiment) CheckFaultsFit() error {
 	if len(e.Faults) == 0 {
 		return nil
 	}

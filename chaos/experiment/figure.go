@@ -11,9 +11,9 @@ import (
 
 // Quantity is a quantity that a run can measure and of which an experiment can expect something.
 type Quantity struct {
-	Name string // ends in its unit, if it has one
-	Unit string // ms, s, percent, or empty for a count
-	Is   string // its meaning, as a clause
+	Name        string // ends in its unit, if it has one
+	Unit        string // ms, s, percent, or empty for a count
+	Description string // its meaning, as a clause
 	// Meanwhile says that the quantity is measured only while a fault lasts.
 	Meanwhile bool
 }
@@ -22,36 +22,45 @@ type Quantity struct {
 // names the kind.
 var Quantities = []Quantity{
 	{Name: "admin_ms", Unit: "ms",
-		Is: "from the start of a host that has crashed again and again to an answer of its admin " +
+		Description: "from the start of a host that has crashed again and again to an answer of its " +
+			"admin " +
 			"listener, of host.crash"},
 	{Name: "all_back_ms", Unit: "ms",
-		Is: "from the end of all processes of a tenant until each of its servers has one again, of " +
+		Description: "from the end of all processes of a tenant until each of its servers has one " +
+			"again, of " +
 			"children.kill"},
 	{Name: "beyond_ms", Unit: "ms",
-		Is: "how much of that is beyond the pauses that the host takes on purpose, of children.kill"},
+		Description: "how much of that is beyond the pauses that the host takes on purpose, of " +
+			"children.kill"},
 	{Name: "detect_ms", Unit: "ms",
-		Is: "from a fault to when the host has found it out: of a row that hangs, and of a server that " +
+		Description: "from a fault to when the host has found it out: of a row that hangs, and of a " +
+			"server that " +
 			"is gone", Meanwhile: true},
-	{Name: "down_ms", Unit: "ms", Is: "how long a server that was hit was gone"},
+	{Name: "down_ms", Unit: "ms", Description: "how long a server that was hit was gone"},
 	{Name: "end_ms", Unit: "ms",
-		Is: "from the end that was asked of a host to its end, of host.term, host.kill and host.crash"},
-	{Name: "flood_failed", Is: "how many calls of a flood were refused, or failed otherwise, of " +
+		Description: "from the end that was asked of a host to its end, of host.term, host.kill and " +
+			"host.crash"},
+	{Name: "flood_failed", Description: "how many calls of a flood were refused, or failed " +
+		"otherwise, of " +
 		"load.flood"},
 	{Name: "growth_percent", Unit: "percent",
-		Is: "how much memory the host comes to keep in an hour of faults, by what it has at least in " +
+		Description: "how much memory the host comes to keep in an hour of faults, by what it has at " +
+			"least in " +
 			"the first quarter and the last, where they last half an hour"},
 	{Name: "orphans_ms", Unit: "ms",
-		Is: "from the end of a host to that of the last of its processes, of the same"},
-	{Name: "peak_starts", Is: "how many processes of a tenant were started within a second at most, " +
+		Description: "from the end of a host to that of the last of its processes, of the same"},
+	{Name: "peak_starts", Description: "how many processes of a tenant were started within a second " +
+		"at most, " +
 		"of children.kill"},
 	{Name: "ready_ms", Unit: "ms",
-		Is: "from the start of the next host until it is ready, of the same"},
+		Description: "from the start of the next host until it is ready, of the same"},
 	{Name: "recovery_s", Unit: "s",
-		Is: "from the end of the last fault until the target's calls are as before"},
+		Description: "from the end of the last fault until the target's calls are as before"},
 	{Name: "restart_ms", Unit: "ms",
-		Is: "from the end of a row to its next incarnation, for rows that may restart"},
+		Description: "from the end of a row to its next incarnation, for rows that may restart"},
 	{Name: "return_s", Unit: "s",
-		Is: "how long clients took to be back, each with a stream and an answer, of client.return"},
+		Description: "how long clients took to be back, each with a stream and an answer, of " +
+			"client.return"},
 }
 
 // QuantityOf returns the quantity with that name, or false if no run measures it.
@@ -78,9 +87,9 @@ func (q Quantity) span(v float64) (time.Duration, bool) {
 	return time.Duration(v * float64(unit)), ok
 }
 
-// Hidden lists the figures that the run may not be able to measure, because no fault lasts as long
-// as their goals allow. That happens in short forms.
-func (e Experiment) Hidden() (lines []string) {
+// Unmeasurable lists the figures that the run may not be able to measure, because no fault lasts as
+// long as their goals allow. That happens in short forms.
+func (e Experiment) Unmeasurable() (lines []string) {
 	var longest time.Duration
 	for _, f := range e.Faults {
 		longest = max(longest, f.lasts(e.Phases.Fault-f.After))

@@ -37,7 +37,8 @@ func TestQuantitiesAreThoseThatAreMeasured(t *testing.T) {
 		t.Error("they are not in the order of their names")
 	}
 	for _, q := range Quantities {
-		if !found[q.Name] || q.Is == "" || q.Unit != "" && !strings.HasSuffix(q.Name, "_"+q.Unit) {
+		if !found[q.Name] || q.Description == "" ||
+			q.Unit != "" && !strings.HasSuffix(q.Name, "_"+q.Unit) {
 			t.Errorf("%s: nothing measures it, it says nothing, or it does not end in its unit", q.Name)
 		}
 	}

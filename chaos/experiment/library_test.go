@@ -40,13 +40,13 @@ func TestLibrary(t *testing.T) {
 			t.Errorf("%s: a hypothesis has sentences, and a title is none", name)
 		}
 		for _, f := range e.Faults {
-			k, ok := faults.Find(faults.Kinds, f.Do)
+			k, ok := faults.Find(faults.Kinds, f.Kind)
 			if !ok {
-				t.Errorf("%s: there is no kind %s", name, f.Do)
+				t.Errorf("%s: there is no kind %s", name, f.Kind)
 			}
-			for param := range f.With {
+			for param := range f.Params {
 				if _, ok := k.Param(param); !ok {
-					t.Errorf("%s: %s has no parameter %s", name, f.Do, param)
+					t.Errorf("%s: %s has no parameter %s", name, f.Kind, param)
 				}
 			}
 		}
@@ -62,7 +62,7 @@ func TestEveryWayOfServersHasAnExperiment(t *testing.T) {
 	done := map[string]bool{}
 	for _, e := range Library() {
 		for _, f := range e.Faults {
-			done[f.Do] = true
+			done[f.Kind] = true
 		}
 	}
 	for _, k := range faults.Kinds {

@@ -89,7 +89,7 @@ mcpd chaos run --short mine.yaml --target acme --key acme=env:ACME --key globex=
 		"Those that *contend* take cores, memory or descriptors that bystanders need too.\n\n" +
 		"| kind | catalogue | aimed at | needs | what it does |\n|---|---|---|---|---|\n")
 	for _, k := range faults.Kinds {
-		is := k.Is
+		is := k.Description
 		if k.Contends {
 			is += "; it contends"
 		}
@@ -100,7 +100,7 @@ mcpd chaos run --short mine.yaml --target acme --key acme=env:ACME --key globex=
 	for _, k := range faults.Kinds {
 		for _, p := range k.Params {
 			fmt.Fprintf(&b, "| `%s` `%s` | %s | %s | %s |\n", k.Name, p.Name, cell(p.Want()),
-				code(p.Default), cell(p.Is))
+				code(p.Default), cell(p.Description))
 		}
 	}
 	b.WriteString("\n## Keys\n\nTimes are written like `90s` or `1m30s`, sizes like `4MiB`. In " +
@@ -113,7 +113,7 @@ mcpd chaos run --short mine.yaml --target acme --key acme=env:ACME --key globex=
 	b.WriteString("\n## Figures\n\nThey are measured where there is something to measure, and held " +
 		"against a goal where an experiment has one.\n\n| figure | what |\n|---|---|\n")
 	for _, q := range Quantities {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", q.Name, cell(q.Is))
+		fmt.Fprintf(&b, "| `%s` | %s |\n", q.Name, cell(q.Description))
 	}
 	b.WriteString("\n## The fault catalogue\n\nEverything that a host is to survive, and what shows " +
 		"that it does: kinds of faults with their experiments, and tests,\n" +
@@ -131,11 +131,11 @@ mcpd chaos run --short mine.yaml --target acme --key acme=env:ACME --key globex=
 				experiments = append(experiments, "`"+e.Name+"`")
 			}
 		}
-		shown := row.None
+		shown := row.Exempt
 		for _, test := range strings.Fields(row.Tests) {
 			shown += " `" + test + "`"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.ID, row.Is, strings.Join(kinds, " "),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.ID, row.Description, strings.Join(kinds, " "),
 			strings.Join(experiments, " "), strings.TrimSpace(shown))
 	}
 	return []byte(b.String())

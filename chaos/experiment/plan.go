@@ -32,10 +32,10 @@ func (e Experiment) Plan(roles Roles, strikes []Strike, seed uint64) string {
 	for _, s := range strikes {
 		k, _ := faults.Find(faults.Kinds, s.Kind)
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", when(begin+s.At), when(s.For), s.Kind, s.hits(),
-			strings.Join(k.Written(s.With), " "))
+			strings.Join(k.FormatParams(s.With), " "))
 	}
 	_ = w.Flush() // it writes to memory
-	if hidden := e.Hidden(); len(hidden) > 0 {
+	if hidden := e.Unmeasurable(); len(hidden) > 0 {
 		b.WriteString("\n" + strings.Join(hidden, "\n") + "\n")
 	}
 	return b.String()
@@ -55,12 +55,12 @@ func when(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
 func (s Strike) hits() string {
 	what := "the host"
 	switch {
-	case s.Open:
+	case s.RowUndecided:
 		what = "one of " + s.Row + " that is there when the faults begin"
 	case s.Row != "":
 		what = s.Row
 	case s.Server != "":
-		if what = "server " + s.Server + " of " + s.Tenant; s.Any {
+		if what = "server " + s.Server + " of " + s.Tenant; s.AnyServer {
 			what += ", or another that runs"
 		}
 	case s.Tenant != "":

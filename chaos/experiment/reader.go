@@ -16,8 +16,8 @@ import (
 func Parse(file string, data []byte, kinds []faults.Kind) (Experiment, error) {
 	r := &reader{
 		Document: document.Document{
-			File: file, What: "an experiment", Empty: "nothing would be broken",
-			Begin: "begin with `name:`; `mcpd chaos describe` shows those that there are",
+			File: file, What: "an experiment", WhyEmpty: "nothing would be broken",
+			EmptyAdvice: "begin with `name:`; `mcpd chaos describe` shows those that there are",
 		},
 		kinds: kinds, where: map[string]document.Position{}, broken: map[string]bool{},
 		with: map[string][]document.Pair{},
@@ -145,9 +145,9 @@ func (r *reader) items(y ast.Node, path string) []ast.Node {
 	return nil
 }
 
-// said returns the position of a key, or of the nearest enclosing mapping if the file does not have
-// the key.
-func (r *reader) said(path string) document.Position {
+// position returns the position of a key, or of the nearest enclosing mapping if the file does not
+// have the key.
+func (r *reader) position(path string) document.Position {
 	for {
 		if p, ok := r.where[path]; ok {
 			return p

@@ -28,26 +28,27 @@ type Strike struct {
 	Tenant string // the tenant that is hit; empty when none is
 	Server string // of the tenant
 	// Row is a path. In an outline it can also be a pattern, from whose rows one is chosen later.
-	Row  string
-	Open bool // in an outline: no row matches the pattern yet
-	// Any says that the experiment names no server. If the chosen server has no process, the process
-	// of another server is hit.
-	Any     bool
-	Percent float64
-	With    faults.Values
-	Seed    uint64 // for the random choices of the fault itself
+	Row          string
+	RowUndecided bool // in an outline: no row matches the pattern yet
+	// AnyServer says that the experiment names no server. If the chosen server has no process, the
+	// process of another server is hit.
+	AnyServer bool
+	Percent   float64
+	With      faults.Values
+	Seed      uint64 // for the random choices of the fault itself
 }
 
-// Cast assigns the roles to the named tenants, or else to tenants in the tree's order. A tenant
-// that all faults name is the target. The experiment says how many of the other tenants are
+// AssignRoles assigns the roles to the named tenants, or else to tenants in the tree's order. A
+// tenant that all faults name is the target. The experiment says how many of the other tenants are
 // bystanders.
-func (e Experiment) Cast(tree faults.Tree, target string, bystanders []string) (Roles, error) {
+func (e Experiment) AssignRoles(tree faults.Tree, target string,
+	bystanders []string) (Roles, error) {
 	all := tree.Tenants()
 	if target == "" {
 		target = e.named()
 	}
 	for _, name := range append([]string{target}, bystanders...) {
-		if err := Known(tree, name); name != "" && err != nil {
+		if err := CheckTenant(tree, name); name != "" && err != nil {
 			return Roles{}, err
 		}
 	}
@@ -73,8 +74,8 @@ func (e Experiment) Cast(tree faults.Tree, target string, bystanders []string) (
 	return Roles{Target: target, Bystanders: bystanders}, nil
 }
 
-// Known returns nil for a tenant of the tree, and otherwise an error that lists the tenants.
-func Known(tree faults.Tree, tenant string) error {
+// CheckTenant returns nil for a tenant of the tree, and otherwise an error that lists the tenants.
+func CheckTenant(tree faults.Tree, tenant string) error {
 	all := tree.Tenants()
 	if slices.Contains(all, tenant) {
 		return nil
@@ -129,7 +130,7 @@ func (r Roles) fill(with faults.Values) faults.Values {
 func (e Experiment) Schedule(tree faults.Tree, roles Roles, seed uint64) ([]Strike, error) {
 	strikes, err := e.Outline(tree, roles, seed)
 	for _, s := range strikes {
-		if s.Open {
+		if s.RowUndecided {
 			return nil, fmt.Errorf("fault %d, %s: %w", s.Fault+1, s.Kind, missing("row "+s.Row))
 		}
 	}
@@ -149,11 +150,11 @@ func (e Experiment) Outline(tree faults.Tree, roles Roles, seed uint64) ([]Strik
 				break
 			}
 			s := Strike{
-				At: at, For: f.lasts(e.Phases.Fault - at), Fault: i, Kind: f.Do, Percent: f.At.Percent,
-				With: roles.fill(f.With),
+				At: at, For: f.lasts(e.Phases.Fault - at), Fault: i, Kind: f.Kind, Percent: f.At.Percent,
+				With: roles.fill(f.Params),
 			}
 			if err := s.aim(f, tree, roles, draw); err != nil {
-				return nil, fmt.Errorf("fault %d, %s: %w", i+1, f.Do, err)
+				return nil, fmt.Errorf("fault %d, %s: %w", i+1, f.Kind, err)
 			}
 			s.Seed = draw.Uint64()
 			strikes = append(strikes, s)
@@ -201,7 +202,7 @@ func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) er
 		s.Tenant = f.At.Tenant
 	}
 	if s.Tenant != "" {
-		if err := Known(tree, s.Tenant); err != nil {
+		if err := CheckTenant(tree, s.Tenant); err != nil {
 			return err
 		}
 	}
@@ -212,20 +213,20 @@ func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) er
 		if f.Aim == faults.AtProgram && slices.ContainsFunc(servers, f.at) {
 			what, servers = what+" that is a program", tree.Programs(s.Tenant)
 		}
-		s.Server, err = drawn(draw, what, servers, f.at)
-		s.Any = f.Aim == faults.AtProgram && f.At.Server == ""
+		s.Server, err = choose(draw, what, servers, f.at)
+		s.AnyServer = f.Aim == faults.AtProgram && f.At.Server == ""
 	case faults.AtRow:
 		pattern := roles.Expand(f.At.Row)
 		if !absolute(pattern) {
 			pattern = faults.TenantPath(s.Tenant) + "/" + pattern
 		}
 		all := tree.Paths()
-		s.Row, err = drawn(draw, "row "+pattern, all, func(path string) bool {
+		s.Row, err = choose(draw, "row "+pattern, all, func(path string) bool {
 			return faults.Match(pattern, path)
 		})
 		if above, _, pool := strings.Cut(pattern, "/*"); err != nil && pool &&
 			slices.Contains(all, above) {
-			s.Row, s.Open, err = pattern, true, nil
+			s.Row, s.RowUndecided, err = pattern, true, nil
 		}
 	}
 	return err
@@ -235,7 +236,7 @@ func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) er
 // do and the chosen one has no process. If no server has a process, it returns the strike
 // unchanged.
 func (s Strike) Running(tree faults.Tree) Strike {
-	if !s.Any || len(tree.Children(s.Tenant, s.Server)) > 0 {
+	if !s.AnyServer || len(tree.Children(s.Tenant, s.Server)) > 0 {
 		return s
 	}
 	running := slices.DeleteFunc(tree.Programs(s.Tenant), func(name string) bool {
@@ -251,9 +252,9 @@ func (s Strike) Running(tree faults.Tree) Strike {
 // at reports whether the fault may hit a server with that name.
 func (f Fault) at(server string) bool { return f.At.Server == "" || server == f.At.Server }
 
-// drawn chooses one of the names that fit. The result does not depend on the order of the names,
+// choose chooses one of the names that fit. The result does not depend on the order of the names,
 // because rows of a pool change places.
-func drawn(draw *rand.Rand, what string, all []string, fits func(string) bool) (string, error) {
+func choose(draw *rand.Rand, what string, all []string, fits func(string) bool) (string, error) {
 	var list []string
 	for _, name := range all {
 		if fits(name) {

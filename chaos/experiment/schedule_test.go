@@ -39,7 +39,7 @@ func parsed(t *testing.T, faultLines string) Experiment {
 
 func schedule(t *testing.T, e Experiment, tree faults.Tree, seed uint64) []Strike {
 	t.Helper()
-	roles, err := e.Cast(tree, "", nil)
+	roles, err := e.AssignRoles(tree, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestTheServerThatIsCalledIsHit(t *testing.T) {
 		e.Load.Tool = c.tool
 		for seed := range uint64(20) {
 			for _, s := range schedule(t, e, rowsOf("acme"), seed) {
-				if s.Server != c.want || s.Any {
+				if s.Server != c.want || s.AnyServer {
 					t.Fatalf("%s is called, and %+v", c.tool, s)
 				}
 			}
@@ -191,7 +191,7 @@ func TestAServerThatRunsIsHit(t *testing.T) {
 	slices.Reverse(turned)
 	hit := map[string]bool{}
 	for seed := range uint64(50) {
-		s := Strike{Tenant: "acme", Server: "demo", Any: true, Seed: seed}
+		s := Strike{Tenant: "acme", Server: "demo", AnyServer: true, Seed: seed}
 		got := s.Running(two).Server
 		if again := s.Running(turned).Server; again != got {
 			t.Errorf("seed %d: %s is hit, and with rows in another order %s", seed, got, again)
@@ -202,7 +202,7 @@ func TestAServerThatRunsIsHit(t *testing.T) {
 			t.Errorf("seed %d: %s runs, and %s is hit", seed, s.Server, got)
 		}
 	}
-	if s := schedule(t, parsed(t, "\n  - {do: server.crash}"), idle, 1)[0]; s.Any {
+	if s := schedule(t, parsed(t, "\n  - {do: server.crash}"), idle, 1)[0]; s.AnyServer {
 		t.Errorf("no process is needed of %v", s)
 	}
 	if !maps.Equal(hit, map[string]bool{"files": true, "search": true}) {
@@ -302,7 +302,7 @@ func TestOutlineLeavesOpenWhichOfAPool(t *testing.T) {
 	}
 	const pattern = "mcpd/tenants/acme/server_sup/*"
 	got, err := e.Outline(tree, roles, 1)
-	if err != nil || len(got) != 1 || !got[0].Open || got[0].Row != pattern {
+	if err != nil || len(got) != 1 || !got[0].RowUndecided || got[0].Row != pattern {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if plan := e.Plan(roles, got, 1); !strings.Contains(plan,
@@ -336,7 +336,7 @@ func TestCast(t *testing.T) {
 		{"acme", []string{"glob"}, Roles{}, `no tenant "glob"`},
 		{"", []string{"acme", "globex", "initech", "umbrella"}, Roles{}, "no tenant is left"},
 	} {
-		got, err := parsed(t, "").Cast(tree, c.target, c.bystanders)
+		got, err := parsed(t, "").AssignRoles(tree, c.target, c.bystanders)
 		if c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%q %v: %v, want %s", c.target, c.bystanders, err, c.err)
@@ -356,11 +356,12 @@ func TestCast(t *testing.T) {
 		{"  - {do: child.kill, at: {tenant: initech}}\n  - {do: child.kill, at: {tenant: umbrella}}\n",
 			"", "acme"},
 	} {
-		if got, err := parsed(t, c.faults).Cast(tree, c.target, nil); err != nil || got.Target != c.want {
+		if got, err := parsed(t, c.faults).AssignRoles(tree, c.target, nil); err != nil ||
+			got.Target != c.want {
 			t.Errorf("%s: target %q, %v; want %s", c.faults, got.Target, err, c.want)
 		}
 	}
-	if _, err := parsed(t, "").Cast(faults.Tree{{Path: "mcpd"}}, "", nil); err == nil {
+	if _, err := parsed(t, "").AssignRoles(faults.Tree{{Path: "mcpd"}}, "", nil); err == nil {
 		t.Error("a host without tenants is cast")
 	}
 }
@@ -371,7 +372,7 @@ func TestParametersNameTheTarget(t *testing.T) {
 		t, `  - {do: actor.panic, at: {row: mcpd/core/session_manager}, with: {caused_by: "{target}"}}`,
 	), rowsOf("acme", "globex")
 	for _, target := range tree.Tenants() {
-		roles, err := e.Cast(tree, target, nil)
+		roles, err := e.AssignRoles(tree, target, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

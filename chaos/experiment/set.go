@@ -61,7 +61,7 @@ func setRow(s *Selector, text string) *mistake {
 func absolute(row string) bool { return row == "mcpd" || strings.HasPrefix(row, "mcpd/") }
 
 func addBlast(x *Expect, text string) *mistake {
-	x.Blast = append(x.Blast, text)
+	x.MayRestart = append(x.MayRestart, text)
 	return badPattern(text)
 }
 

@@ -88,7 +88,7 @@ var phaseKeys = []key[Phases]{
 }
 
 var faultKeys = []key[Fault]{
-	{"do", line(1, 64, func(f *Fault) *string { return &f.Do }), "",
+	{"do", line(1, 64, func(f *Fault) *string { return &f.Kind }), "",
 		"the kind of fault, of those below"},
 	{"at", section(selectorKeys, func(f *Fault) *Selector { return &f.At }), "",
 		"what it is aimed at; what is left open is drawn anew for each strike"},

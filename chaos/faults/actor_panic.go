@@ -4,10 +4,10 @@ import "context"
 
 var actorPanic = Kind{
 	Name: "actor.panic", Rows: []string{"F01", "F03"}, Aim: AtRow, Partial: true, Fatal: true,
-	Needs:  Faults,
-	Is:     "an actor panics at a message, before it handles it",
-	Params: []Param{times("1"), message, causedBy},
+	Needs:       NeedFaultPoints,
+	Description: "an actor panics at a message, before it handles it",
+	Params:      []Param{times("1"), message, causedBy},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		return atRow(ctx, s, Order{Action: "panic"})
+		return atRow(ctx, s, ArmRequest{Action: "panic"})
 	},
 }

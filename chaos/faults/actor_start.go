@@ -6,21 +6,22 @@ import (
 )
 
 var actorStart = Kind{
-	Name: "actor.start", Rows: []string{"F02", "F11"}, Aim: AtRow, Needs: Faults,
-	Is: "an actor panics, and its next incarnations cannot start",
+	Name: "actor.start", Rows: []string{"F02", "F11"}, Aim: AtRow, Needs: NeedFaultPoints,
+	Description: "an actor panics, and its next incarnations cannot start",
 	Params: []Param{
 		{Name: "count", Type: Number, Default: "2", Low: 1, High: maxCount,
-			Is: "how many starts fail; more than the budget of restarts ends its supervisor too"}, message,
+			Description: "how many starts fail; more than the budget of restarts ends its supervisor too"},
+		message,
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		starts, err := arm(ctx, s, s.Row, Order{
-			Action: "fail", Place: "init", Path: s.Row, Count: s.With.Number("count"),
+		starts, err := arm(ctx, s, s.Row, ArmRequest{
+			Action: "fail", Place: "init", Path: s.Row, Count: s.Params.Number("count"),
 		})
 		if err != nil {
 			return Injected{}, err
 		}
-		crash, err := arm(ctx, s, s.Row, Order{
-			Action: "panic", Path: s.Row, Kind: s.With.Text("message"), Count: 1,
+		crash, err := arm(ctx, s, s.Row, ArmRequest{
+			Action: "panic", Path: s.Row, Kind: s.Params.Text("message"), Count: 1,
 		})
 		if err != nil {
 			return Injected{}, errors.Join(err, starts.Heal(ctx))

@@ -9,7 +9,7 @@ import (
 const lease = 10 * time.Second
 
 // arm orders a fault from the host's fault registry. The fault strikes until it is disarmed.
-func arm(ctx context.Context, s *Site, target string, o Order) (Injected, error) {
+func arm(ctx context.Context, s *Site, target string, o ArmRequest) (Injected, error) {
 	if s.Percent > 0 {
 		o.Percent, o.Seed = s.Percent, s.Rand.Uint64()
 	}
@@ -26,16 +26,16 @@ func arm(ctx context.Context, s *Site, target string, o Order) (Injected, error)
 }
 
 // atRow arms a fault that strikes when a row's actor receives a message.
-func atRow(ctx context.Context, s *Site, o Order) (Injected, error) {
-	o.Path, o.Kind, o.Count = s.Row, s.With.Text("message"), s.With.Number("count")
-	if _, ok := s.With[causedBy.Name]; ok {
-		o.Tenant = s.With.Text(causedBy.Name)
+func atRow(ctx context.Context, s *Site, o ArmRequest) (Injected, error) {
+	o.Path, o.Kind, o.Count = s.Row, s.Params.Text("message"), s.Params.Number("count")
+	if _, ok := s.Params[causedBy.Name]; ok {
+		o.Tenant = s.Params.Text(causedBy.Name)
 	}
 	in, err := arm(ctx, s, s.Row, o)
 	if err != nil {
 		return in, err
 	}
-	return stimulated(ctx, s, in), nil
+	return withStimuli(ctx, s, in), nil
 }
 
 // maxCount bounds the count of strikes that an experiment can ask for. A count of 0 has no bound.
@@ -44,20 +44,21 @@ const maxCount = 1_000_000
 // message is the parameter of faults that strike where a message is received.
 var message = Param{
 	Name: "message", Type: Text, High: 128,
-	Is: "the Go type of the message that it strikes at, as *request.Call; empty is any",
+	Description: "the Go type of the message that it strikes at, as *request.Call; empty is any",
 }
 
 // causedBy is the parameter of faults that strike only at the messages of one tenant, on a row that
 // all tenants share.
 var causedBy = Param{
 	Name: "caused_by", Type: Text, High: 63,
-	Is: "the tenant whose messages it strikes at, {target} being the target's; empty is everybody's",
+	Description: "the tenant whose messages it strikes at, {target} being the target's; empty is " +
+		"everybody's",
 }
 
 // times is the parameter that says how often a fault of the host's registry strikes.
 func times(def string) Param {
 	return Param{
 		Name: "count", Type: Number, Default: def, High: maxCount,
-		Is: "how often it strikes; 0 is at every message",
+		Description: "how often it strikes; 0 is at every message",
 	}
 }

@@ -2,5 +2,5 @@
 
 package faults
 
-// yieldToOthers does nothing: outside Linux a priority belongs to a whole process.
-func yieldToOthers() {}
+// lowerPriority does nothing: outside Linux a priority belongs to a whole process.
+func lowerPriority() {}

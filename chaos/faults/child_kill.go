@@ -12,11 +12,12 @@ var signals = map[string]os.Signal{
 }
 
 var childKill = Kind{
-	Name: "child.kill", Rows: []string{"F15", "F16"}, Aim: AtProgram, Fatal: true, Needs: Machine,
-	Is: "the process of a server is killed",
+	Name: "child.kill", Rows: []string{"F15", "F16"}, Aim: AtProgram, Fatal: true,
+	Needs:       NeedSameMachine,
+	Description: "the process of a server is killed",
 	Params: []Param{
 		{Name: "signal", Type: Text, Default: "KILL", Words: []string{"KILL", "TERM", "SEGV"},
-			Is: "with what"},
+			Description: "with what"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		c, err := child(ctx, s)
@@ -24,7 +25,7 @@ var childKill = Kind{
 			return Injected{}, err
 		}
 		defer c.process.Release() //nolint:errcheck // it closes a descriptor
-		if err := c.process.Signal(signals[s.With.Text("signal")]); err != nil {
+		if err := c.process.Signal(signals[s.Params.Text("signal")]); err != nil {
 			return Injected{}, err
 		}
 		return done(c.String()), nil

@@ -10,8 +10,9 @@ import (
 // childStop is not Fatal: a process that continues before the host has noticed keeps its
 // connection.
 var childStop = Kind{
-	Name: "child.stop", Rows: []string{"F18"}, Aim: AtProgram, Silent: true, Needs: Machine,
-	Is: "the process of a server is stopped, with those that it has started, and goes on at the end " +
+	Name: "child.stop", Rows: []string{"F18"}, Aim: AtProgram, Silent: true, Needs: NeedSameMachine,
+	Description: "the process of a server is stopped, with those that it has started, and goes on " +
+		"at the end " +
 		"unless the host has replaced it",
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		c, err := child(ctx, s)

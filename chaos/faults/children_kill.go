@@ -12,10 +12,10 @@ import (
 )
 
 var childrenKill = Kind{
-	Name: "children.kill", Rows: []string{"F10"}, Aim: AtTenant, Fatal: true, Needs: Machine,
-	Is: "the processes of all servers of a tenant are killed at the same moment",
+	Name: "children.kill", Rows: []string{"F10"}, Aim: AtTenant, Fatal: true, Needs: NeedSameMachine,
+	Description: "the processes of all servers of a tenant are killed at the same moment",
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		m, err := massacre(ctx, s)
+		m, err := killServers(ctx, s)
 		if err != nil {
 			return Injected{}, err
 		}
@@ -39,8 +39,8 @@ const (
 	tick = 10 * time.Millisecond
 )
 
-// mass is all servers of a tenant that were killed at once, until they are back.
-type mass struct {
+// killedServers is all servers of a tenant that were killed at once, until they are back.
+type killedServers struct {
 	site   *Site
 	at     time.Time
 	paths  map[string]int // the rows of the servers, and the process that each had
@@ -52,8 +52,8 @@ type mass struct {
 	found  map[string][]float64
 }
 
-// massacre kills all servers of the tenant and starts to watch for their return.
-func massacre(ctx context.Context, s *Site) (*mass, error) {
+// killServers kills all servers of the tenant and starts to watch for their return.
+func killServers(ctx context.Context, s *Site) (*killedServers, error) {
 	if s.PID == 0 {
 		return nil, errElsewhere(s)
 	}
@@ -61,7 +61,7 @@ func massacre(ctx context.Context, s *Site) (*mass, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mass{site: s, paths: map[string]int{}, found: map[string][]float64{}}
+	m := &killedServers{site: s, paths: map[string]int{}, found: map[string][]float64{}}
 	var held []*os.Process
 	defer func() {
 		for _, p := range held {
@@ -99,7 +99,7 @@ func massacre(ctx context.Context, s *Site) (*mass, error) {
 }
 
 // watch returns when all servers are back, or when the context ends.
-func (m *mass) watch(ctx context.Context) {
+func (m *killedServers) watch(ctx context.Context) {
 	for away := m.paths; ctx.Err() == nil; {
 		var tree Tree
 		if tree, m.err = m.site.Host.Tree(ctx); m.err == nil {
@@ -117,7 +117,7 @@ func (m *mass) watch(ctx context.Context) {
 }
 
 // look records the servers that are back and returns the others.
-func (m *mass) look(tree Tree, away map[string]int) map[string]int {
+func (m *killedServers) look(tree Tree, away map[string]int) map[string]int {
 	others := map[string]int{}
 	for path, pid := range away {
 		i := slices.IndexFunc(tree, func(r Row) bool { return r.Path == path })
@@ -132,7 +132,7 @@ func (m *mass) look(tree Tree, away map[string]int) map[string]int {
 
 // measure records three figures: the time until all servers were back, the part of that time beyond
 // what startRate allows, and the highest number of starts within one second.
-func (m *mass) measure(took time.Duration) {
+func (m *killedServers) measure(took time.Duration) {
 	due := time.Duration(len(m.paths)) * time.Second / startRate
 	m.found["all_back_ms"] = []float64{float64(took) / float64(time.Millisecond)}
 	m.found["beyond_ms"] = []float64{float64(max(0, took-due)) / float64(time.Millisecond)}
@@ -153,7 +153,7 @@ func busiest(at []int, span int) (most int) {
 }
 
 // heal waits until all servers are back. It returns an error if they are not back in time.
-func (m *mass) heal(ctx context.Context) error {
+func (m *killedServers) heal(ctx context.Context) error {
 	defer context.AfterFunc(ctx, m.stop)()
 	m.over.Wait()
 	m.stop()

@@ -12,15 +12,17 @@ import (
 
 var clientBatch = Kind{
 	Name: "client.batch", Rows: []string{"F50"}, Aim: AtTenant, Quiet: true,
-	Is: "clients send arrays of messages: far too long, nested, mixed, empty, and in revisions that " +
+	Description: "clients send arrays of messages: far too long, nested, mixed, empty, and in " +
+		"revisions that " +
 		"have none",
 	Params: []Param{
-		{Name: "clients", Type: Number, Default: "4", Low: 1, High: 1000, Is: "how many at once"},
+		{Name: "clients", Type: Number, Default: "4", Low: 1, High: 1000,
+			Description: "how many at once"},
 		{Name: "every", Type: Duration, Default: "100ms", Low: int64(time.Millisecond),
-			High: int64(time.Minute), Is: "how often each sends the next"},
+			High: int64(time.Minute), Description: "how often each sends the next"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		clients := s.With.Number("clients")
+		clients := s.Params.Number("clients")
 		sessions := map[string]*load.Session{}
 		all := Injected{Heal: func(context.Context) error { return nil }}
 		for _, revision := range []string{withArrays, withoutArrays} {
@@ -39,7 +41,7 @@ var clientBatch = Kind{
 		client := &http.Client{
 			Transport: &http.Transport{MaxIdleConnsPerHost: clients, IdleConnTimeout: time.Second},
 		}
-		in := begin(ctx, s, clients, s.With.Duration("every"),
+		in := begin(ctx, s, clients, s.Params.Duration("every"),
 			func(ctx context.Context, hand int) (int, error) {
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), visitTimeout)
 				defer cancel()
@@ -101,7 +103,8 @@ func (r array) judge(a answer) (int, error) {
 	case a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable:
 		return 0, load.StatusError{Status: a.status}
 	case a.status != r.status || len(a.messages) != r.answers:
-		return 1, fmt.Errorf("%w: %s: http status %d with %d answers, want %d with %d", errWrong, r.name,
+		return 1, fmt.Errorf("%w: %s: http status %d with %d answers, want %d with %d",
+			errViolation, r.name,
 			a.status, len(a.messages), r.status, r.answers)
 	}
 	return 1, nil

@@ -15,28 +15,30 @@ import (
 
 var clientCancel = Kind{
 	Name: "client.cancel", Rows: []string{"F49"}, Aim: AtTenant, Quiet: true,
-	Is: "clients cancel their calls before, while and after they are answered",
+	Description: "clients cancel their calls before, while and after they are answered",
 	Params: []Param{
-		{Name: "clients", Type: Number, Default: "10", Low: 1, High: 1000, Is: "how many at once"},
+		{Name: "clients", Type: Number, Default: "10", Low: 1, High: 1000,
+			Description: "how many at once"},
 		{Name: "every", Type: Duration, Default: "100ms", Low: int64(time.Millisecond),
-			High: int64(time.Minute), Is: "how often each makes a call"},
+			High: int64(time.Minute), Description: "how often each makes a call"},
 		{Name: "within", Type: Duration, Default: "2ms", Low: int64(time.Microsecond),
 			High: int64(time.Second),
-			Is: "after the call at the latest, of those that are cancelled meanwhile; when exactly is " +
+			Description: "after the call at the latest, of those that are cancelled meanwhile; when " +
+				"exactly is " +
 				"drawn"},
 		{Name: "era", Type: Text, Default: "legacy", Words: []string{"legacy", "modern"},
-			Is: "whether by a notification in a session, or by leaving a request that stands alone"},
+			Description: "whether by a notification in a session, or by leaving a request that stands alone"},
 	},
-	Before: func(ctx context.Context, c Client, with Values) error {
+	Prewarm: func(ctx context.Context, c Client, with Values) error {
 		if with.Text("era") != "modern" {
 			return nil
 		}
 		_, err := c.post(ctx, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-			c.aloneHeader(), c.alone("1", "first"))
+			c.statelessHeader(), c.statelessCall("1", "first"))
 		return err
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		clients := s.With.Number("clients")
+		clients := s.Params.Number("clients")
 		session, err := s.Client.session(ctx)
 		if err != nil {
 			return Injected{}, err
@@ -48,17 +50,17 @@ var clientCancel = Kind{
 				client: s.Client, session: session,
 				http: &http.Client{Transport: &http.Transport{IdleConnTimeout: time.Second}}, ids: ids,
 				draw:   rand.New(rand.NewPCG(s.Rand.Uint64(), uint64(i))),
-				within: int64(s.With.Duration("within")),
+				within: int64(s.Params.Duration("within")),
 			}
 		}
-		modern := s.With.Text("era") == "modern"
+		modern := s.Params.Text("era") == "modern"
 		return inSession(session,
-			begin(ctx, s, clients, s.With.Duration("every"),
+			begin(ctx, s, clients, s.Params.Duration("every"),
 				func(ctx context.Context, hand int) (int, error) {
 					ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), visitTimeout)
 					defer cancel()
 					if modern {
-						return racers[hand].leave(ctx)
+						return racers[hand].abandonCall(ctx)
 					}
 					return racers[hand].notify(ctx)
 				}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))), nil
@@ -117,8 +119,9 @@ func (r *racer) notify(ctx context.Context) (int, error) {
 	return settle(ctx, a, id, text, when == 1, err)
 }
 
-// leave sends a stateless request (2026-07-28) and then either disconnects or waits for the answer.
-func (r *racer) leave(ctx context.Context) (int, error) {
+// abandonCall sends a stateless request (2026-07-28) and then either disconnects or waits for the
+// answer.
+func (r *racer) abandonCall(ctx context.Context) (int, error) {
 	id := strconv.FormatInt(r.ids.Add(1), 10)
 	text := "race-" + id
 	waits := r.draw.IntN(2) == 0
@@ -127,7 +130,8 @@ func (r *racer) leave(ctx context.Context) (int, error) {
 		short, cancel = context.WithTimeout(ctx, r.soon())
 	}
 	defer cancel()
-	a, err := r.client.post(short, r.http, r.client.aloneHeader(), r.client.alone(id, text))
+	a, err := r.client.post(short, r.http, r.client.statelessHeader(),
+		r.client.statelessCall(id, text))
 	if !waits && short.Err() != nil {
 		return 1, nil
 	}
@@ -141,20 +145,20 @@ func settle(ctx context.Context, a answer, id, text string, cancelled bool,
 	mine := a.of(id)
 	switch {
 	case ctx.Err() != nil:
-		return 0, fmt.Errorf("%w: call %s has no outcome within %s", errWrong, id, visitTimeout)
+		return 0, fmt.Errorf("%w: call %s has no outcome within %s", errViolation, id, visitTimeout)
 	case err != nil:
 		return 0, err
 	case a.status/100 != 2:
 		return 0, load.StatusError{Status: a.status} // it was refused
 	case len(mine) > 1 || len(mine) < len(a.messages):
-		return 1, fmt.Errorf("%w: call %s has %d answers of %d messages", errWrong, id, len(mine),
+		return 1, fmt.Errorf("%w: call %s has %d answers of %d messages", errViolation, id, len(mine),
 			len(a.messages))
 	case len(mine) == 0 && !cancelled:
-		return 1, fmt.Errorf("%w: call %s was cancelled by nobody and has no answer", errWrong, id)
+		return 1, fmt.Errorf("%w: call %s was cancelled by nobody and has no answer", errViolation, id)
 	case len(mine) == 1 && mine[0].Error != nil && !cancelled:
 		return 0, mine[0].Error
 	case len(mine) == 1 && mine[0].Error == nil && mine[0].text() != text:
-		return 1, fmt.Errorf("%w: call %s was answered with %q", errWrong, text, mine[0].text())
+		return 1, fmt.Errorf("%w: call %s was answered with %q", errViolation, text, mine[0].text())
 	}
 	return 1, nil
 }

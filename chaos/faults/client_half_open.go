@@ -15,15 +15,17 @@ import (
 
 var clientHalfOpen = Kind{
 	Name: "client.half_open", Rows: []string{"F42"}, Aim: AtTenant, Quiet: true,
-	Is: "clients with a stream are not heard of any more, as when their network is gone; it needs " +
+	Description: "clients with a stream are not heard of any more, as when their network is gone; " +
+		"it needs " +
 		"Linux where it is run, and no other right",
 	Params: []Param{
-		{Name: "clients", Type: Number, Default: "8", Low: 1, High: 1000, Is: "how many at once"},
+		{Name: "clients", Type: Number, Default: "8", Low: 1, High: 1000,
+			Description: "how many at once"},
 		{Name: "freed", Type: Duration, Default: "45s", Low: int64(time.Second), High: int64(time.Hour),
-			Is: "after which time the host has to have let go of them; they come back then and look"},
+			Description: "after which time the host has to have let go of them; they come back then and look"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		clients, freed := s.With.Number("clients"), s.With.Duration("freed")
+		clients, freed := s.Params.Number("clients"), s.Params.Duration("freed")
 		sessions, headers := []*load.Session{}, make([]http.Header, clients)
 		var once sync.Once
 		ended := func(ctx context.Context) {
@@ -43,7 +45,7 @@ var clientHalfOpen = Kind{
 		var deaf sync.WaitGroup
 		deaf.Add(clients)
 		first := make([]sync.Once, clients)
-		l := begin(ctx, s, clients, again, func(ctx context.Context, hand int) (int, error) {
+		l := begin(ctx, s, clients, retryWait, func(ctx context.Context, hand int) (int, error) {
 			defer first[hand].Do(deaf.Done)
 			conn, err := s.Client.asked(ctx, headers[hand], http.MethodGet, "")
 			if err != nil {
@@ -92,7 +94,7 @@ func stillThere(conn *net.TCPConn, after time.Duration) error {
 		case err == nil:
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return fmt.Errorf("%w: the stream of a client that is gone is still there after %s",
-				errWrong, after)
+				errViolation, after)
 		default:
 			return nil
 		}

@@ -13,23 +13,26 @@ import (
 
 var clientHoard = Kind{
 	Name: "client.hoard", Rows: []string{"F43"}, Aim: AtTenant, Quiet: true,
-	Is: "clients keep connections for nothing: after one request, or after half the header of one",
+	Description: "clients keep connections for nothing: after one request, or after half the header " +
+		"of one",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "200", Low: 1, High: 20_000,
-			Is: "how many connections, all of one address"},
+			Description: "how many connections, all of one address"},
 		{Name: "after", Type: Text, Default: "request", Words: []string{"request", "header"},
-			Is: "what they have sent: a request that was answered, or half a header"},
-		{Name: "bytes", Type: Number, Default: "8192", Low: 1, High: 1 << 20, Is: "how much of a header"},
+			Description: "what they have sent: a request that was answered, or half a header"},
+		{Name: "bytes", Type: Number, Default: "8192", Low: 1, High: 1 << 20,
+			Description: "how much of a header"},
 		{Name: "every", Type: Duration, Default: "100ms", Low: int64(time.Millisecond),
 			High: int64(time.Minute),
-			Is: "how soon a connection that the host has ended is opened again; they begin one after " +
+			Description: "how soon a connection that the host has ended is opened again; they begin one " +
+				"after " +
 				"the other within it"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		clients, cut := affordable(s.With.Number("clients"), descriptorsLeft())
-		every := s.With.Duration("every")
+		clients, cut := limitToDescriptors(s.Params.Number("clients"), descriptorsLeft())
+		every := s.Params.Duration("every")
 		apart := every / time.Duration(clients)
-		if s.With.Text("after") == "header" {
+		if s.Params.Text("after") == "header" {
 			return halfHeaders(ctx, s, clients, cut), nil
 		}
 		session, err := s.Client.session(ctx)
@@ -84,10 +87,10 @@ func (c Client) asked(ctx context.Context, header http.Header,
 // halfHeaders opens connections, sends the given number of header bytes on each, and keeps them
 // open until the host closes them. None of the connections identifies its tenant.
 func halfHeaders(ctx context.Context, s *Site, clients int, cut string) Injected {
-	bytes, every := s.With.Number("bytes"), s.With.Duration("every")
+	bytes, every := s.Params.Number("bytes"), s.Params.Duration("every")
 	half := strings.Repeat("x", bytes)
-	working, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*s.For)
-	thread := stepAside(working)
+	working, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*s.Duration)
+	thread := startLowPriorityThread(working)
 	l := beginApart(ctx, s, clients, every, every/time.Duration(clients),
 		func(ctx context.Context, _ int) (int, error) {
 			var conn *net.TCPConn
@@ -128,9 +131,9 @@ func (c Client) halfHeader(ctx context.Context, half string) (*net.TCPConn, erro
 // fault.
 const spareDescriptors = 500
 
-// affordable limits a number of connections to the descriptors that this process has left. If it
-// lowers the number, it also returns a text that says so.
-func affordable(clients, left int) (int, string) {
+// limitToDescriptors limits a number of connections to the descriptors that this process has left.
+// If it lowers the number, it also returns a text that says so.
+func limitToDescriptors(clients, left int) (int, string) {
 	most := max(1, left-spareDescriptors)
 	if clients <= most {
 		return clients, ""

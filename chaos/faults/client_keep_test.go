@@ -83,7 +83,7 @@ func TestConnectionsAreAsManyAsThereAreDescriptorsFor(t *testing.T) {
 		{18_000, 1024, 524, true},
 		{18_000, 100, 1, true},
 	} {
-		n, says := affordable(c.clients, c.left)
+		n, says := limitToDescriptors(c.clients, c.left)
 		if n != c.want || strings.Contains(says, "of 18000: there are no more descriptors") != c.cut {
 			t.Errorf("%d of %d: %d%s, want %d", c.clients, c.left, n, says, c.want)
 		}
@@ -110,7 +110,7 @@ func TestClientsThatHaveToBeServed(t *testing.T) {
 			t.Errorf("served %s: nothing is told of the refusals", served)
 		}
 		_, err = in.Hits(t.Context())
-		if wrong := errors.Is(err, errWrong); wrong != (served == "all") {
+		if wrong := errors.Is(err, errViolation); wrong != (served == "all") {
 			t.Errorf("served %s: %v", served, err)
 		}
 	}

@@ -13,15 +13,17 @@ import (
 
 var clientResume = Kind{
 	Name: "client.resume", Rows: []string{"F48"}, Aim: AtTenant, Quiet: true,
-	Is: "clients resume streams that are not their own, that never were, or further than they got",
+	Description: "clients resume streams that are not their own, that never were, or further than " +
+		"they got",
 	Params: []Param{
-		{Name: "clients", Type: Number, Default: "2", Low: 1, High: 1000, Is: "how many at once"},
+		{Name: "clients", Type: Number, Default: "2", Low: 1, High: 1000,
+			Description: "how many at once"},
 		{Name: "every", Type: Duration, Default: "1s", Low: int64(time.Millisecond),
-			High: int64(time.Minute), Is: "how often each tries all of them"},
+			High: int64(time.Minute), Description: "how often each tries all of them"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		clients := s.With.Number("clients")
-		return begin(ctx, s, clients, s.With.Duration("every"),
+		clients := s.Params.Number("clients")
+		return begin(ctx, s, clients, s.Params.Duration("every"),
 			func(ctx context.Context, _ int) (int, error) {
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), visitTimeout)
 				defer cancel()
@@ -104,9 +106,9 @@ func resumes(ctx context.Context, c Client) (hits int, err error) {
 		case status == 0:
 			return hits, err
 		case way.may && !ok, !way.may && ok, status/100 == 5 && status != http.StatusServiceUnavailable:
-			return hits, fmt.Errorf("%w: %s was resumed with http status %d", errWrong, way.name, status)
+			return hits, fmt.Errorf("%w: %s was resumed with http status %d", errViolation, way.name, status)
 		case ok && id != "" && len(part(id, 0)) == len(part(ids[1], 0)) && part(id, 0) == part(ids[1], 0):
-			return hits, fmt.Errorf("%w: %s was resumed as %s, which is another session's", errWrong,
+			return hits, fmt.Errorf("%w: %s was resumed as %s, which is another session's", errViolation,
 				way.name, id)
 		}
 		hits++

@@ -14,21 +14,22 @@ import (
 
 var clientReturn = Kind{
 	Name: "client.return", Rows: []string{"F44"}, Aim: AtTenant, Quiet: true, Contends: true,
-	Is: "the connections of all clients end at the same moment, and all come back at once, each " +
+	Description: "the connections of all clients end at the same moment, and all come back at once, " +
+		"each " +
 		"with a stream and a call",
 	Params: []Param{
-		{Name: "clients", Type: Number, Default: "200", Low: 1, High: 10_000, Is: "how many"},
+		{Name: "clients", Type: Number, Default: "200", Low: 1, High: 10_000, Description: "how many"},
 		{Name: "every", Type: Duration, Default: "10s", Low: int64(100 * time.Millisecond),
-			High: int64(time.Hour), Is: "how often"},
+			High: int64(time.Hour), Description: "how often"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		c := &crowd{client: s.Client, sessions: make([]*load.Session, s.With.Number("clients"))}
+		c := &crowd{client: s.Client, sessions: make([]*load.Session, s.Params.Number("clients"))}
 		if err := c.open(ctx); err != nil {
 			c.close(ctx)
 			return Injected{}, err
 		}
-		l := begin(ctx, s, 1, s.With.Duration("every"), func(ctx context.Context, _ int) (int, error) {
-			return c.back(context.WithoutCancel(ctx))
+		l := begin(ctx, s, 1, s.Params.Duration("every"), func(ctx context.Context, _ int) (int, error) {
+			return c.reconnect(context.WithoutCancel(ctx))
 		})
 		in := l.injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, len(c.sessions)))
 		in.Heal = func(ctx context.Context) error {
@@ -82,11 +83,11 @@ func (c *crowd) close(ctx context.Context) {
 	}
 }
 
-// back reconnects all clients and waits until each has its stream and an answer. A client that is
-// refused for lack of capacity retries.
-func (c *crowd) back(ctx context.Context) (int, error) {
+// reconnect reconnects all clients and waits until each has its stream and an answer. A client that
+// is refused for lack of capacity retries.
+func (c *crowd) reconnect(ctx context.Context) (int, error) {
 	for _, session := range c.sessions {
-		session.Rest()
+		session.CloseIdle()
 	}
 	ctx, cancel := context.WithTimeout(ctx, returnTime)
 	defer cancel()
@@ -98,7 +99,7 @@ func (c *crowd) back(ctx context.Context) (int, error) {
 	all.Wait()
 	c.took = append(c.took, time.Since(begun).Seconds())
 	if err := errors.Join(errs...); err != nil {
-		return 0, fmt.Errorf("%w: of %d clients not all were back within %s: %w", errWrong,
+		return 0, fmt.Errorf("%w: of %d clients not all were back within %s: %w", errViolation,
 			len(c.sessions), returnTime, first(errs))
 	}
 	return len(c.sessions), nil
@@ -111,7 +112,7 @@ func first(errs []error) error {
 func (c *crowd) served(ctx context.Context, session *load.Session) error {
 	for {
 		err := c.visit(ctx, session)
-		if err == nil || ctx.Err() != nil || errors.Is(err, errWrong) {
+		if err == nil || ctx.Err() != nil || errors.Is(err, errViolation) {
 			return err
 		}
 		if status, ok := errors.AsType[load.StatusError](err); ok &&
@@ -121,7 +122,7 @@ func (c *crowd) served(ctx context.Context, session *load.Session) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(again):
+		case <-time.After(retryWait):
 		}
 	}
 }
@@ -135,7 +136,7 @@ func (c *crowd) visit(ctx context.Context, session *load.Session) error {
 	const text = "back"
 	got, err := session.Call(ctx, text)
 	if err == nil && got != text {
-		err = fmt.Errorf("%w: a call was answered with %q", errWrong, got)
+		err = fmt.Errorf("%w: a call was answered with %q", errViolation, got)
 	}
 	return err
 }

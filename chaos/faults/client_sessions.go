@@ -10,16 +10,16 @@ import (
 
 var clientSessions = Kind{
 	Name: "client.sessions", Rows: []string{"F68"}, Aim: AtTenant, Quiet: true,
-	Is: "clients open sessions and keep them, also beyond what the tenant may have",
+	Description: "clients open sessions and keep them, also beyond what the tenant may have",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "500", Low: 1, High: 10_000,
-			Is: "how many clients, each with one session"},
+			Description: "how many clients, each with one session"},
 		{Name: "every", Type: Duration, Default: "1s", Low: int64(time.Millisecond),
-			High: int64(time.Minute),
-			Is:   "how soon a client tries again that was refused, or whose session was ended"},
+			High:        int64(time.Minute),
+			Description: "how soon a client tries again that was refused, or whose session was ended"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		clients, every := s.With.Number("clients"), s.With.Duration("every")
+		clients, every := s.Params.Number("clients"), s.Params.Duration("every")
 		kept := make([]*load.Session, clients)
 		l := beginApart(ctx, s, clients, every, every/time.Duration(clients),
 			func(ctx context.Context, hand int) (int, error) {
@@ -27,14 +27,14 @@ var clientSessions = Kind{
 				defer cancel()
 				if c := kept[hand]; c != nil {
 					_, err := c.Ask(ctx, "ping", "{}")
-					c.Rest()
+					c.CloseIdle()
 					if err == nil {
 						return 0, nil
 					}
 				}
 				c, err := s.Client.session(ctx)
 				if err == nil {
-					c.Rest() // the fault keeps sessions, not connections
+					c.CloseIdle() // the fault keeps sessions, not connections
 					kept[hand] = c
 				}
 				return 1, nil // a session or a refusal: both are expected

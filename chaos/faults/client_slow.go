@@ -9,22 +9,24 @@ import (
 
 var clientSlow = Kind{
 	Name: "client.slow", Rows: []string{"F41"}, Aim: AtTenant, Quiet: true,
-	Is: "clients ask for much and read their answers a byte at a time",
+	Description: "clients ask for much and read their answers a byte at a time",
 	Params: []Param{
-		{Name: "clients", Type: Number, Default: "20", Low: 1, High: 10_000, Is: "how many at once"},
-		{Name: "size", Type: Size, Default: "1MiB", Low: 1, High: 3 << 20, Is: "how much each asks for"},
+		{Name: "clients", Type: Number, Default: "20", Low: 1, High: 10_000,
+			Description: "how many at once"},
+		{Name: "size", Type: Size, Default: "1MiB", Low: 1, High: 3 << 20,
+			Description: "how much each asks for"},
 		{Name: "pause", Type: Duration, Default: "1s", Low: int64(time.Millisecond),
-			High: int64(time.Minute), Is: "between two bytes"},
+			High: int64(time.Minute), Description: "between two bytes"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		text, pause := strings.Repeat("x", int(s.With.Size("size"))), s.With.Duration("pause")
-		clients := s.With.Number("clients")
+		text, pause := strings.Repeat("x", int(s.Params.Size("size"))), s.Params.Duration("pause")
+		clients := s.Params.Number("clients")
 		session, err := s.Client.session(ctx)
 		if err != nil {
 			return Injected{}, err
 		}
 		return inSession(session,
-			begin(ctx, s, clients, refusedTime, func(ctx context.Context, _ int) (int, error) {
+			begin(ctx, s, clients, refusedWait, func(ctx context.Context, _ int) (int, error) {
 				resp, err := s.Client.call(ctx, session, text)
 				if err != nil {
 					return 0, err
@@ -44,9 +46,9 @@ var clientSlow = Kind{
 	},
 }
 
-// refusedTime is how long a slow reader that was refused waits before it asks again. With a shorter
+// refusedWait is how long a slow reader that was refused waits before it asks again. With a shorter
 // wait, many readers would become a flood of requests.
-const refusedTime = time.Second
+const refusedWait = time.Second
 
 // again is how long any other client that was refused or cut off waits before it retries.
-const again = 100 * time.Millisecond
+const retryWait = 100 * time.Millisecond

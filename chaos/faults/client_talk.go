@@ -102,15 +102,15 @@ func (a answer) of(id string) (list []answered) {
 	return list
 }
 
-// alone returns a call of revision 2026-07-28, which needs no session.
-func (c Client) alone(id, text string) string {
+// statelessCall returns a call of revision 2026-07-28, which needs no session.
+func (c Client) statelessCall(id, text string) string {
 	return c.request(id, text,
 		`,"_meta":{"`+protocol.MetaProtocolVersion+`":"`+protocol.V20260728.String()+`","`+
 			protocol.MetaClientCapabilities+`":{}}`)
 }
 
-// aloneHeader returns the header of a call of revision 2026-07-28.
-func (c Client) aloneHeader() http.Header {
+// statelessHeader returns the header of a call of revision 2026-07-28.
+func (c Client) statelessHeader() http.Header {
 	header := http.Header{
 		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
 		"Mcp-Protocol-Version": {protocol.V20260728.String()},

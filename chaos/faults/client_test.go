@@ -70,10 +70,10 @@ func TestWrongHostsAreFoundOut(t *testing.T) {
 			}
 			var wrong error
 			until(t, "what is wrong", func() bool { _, wrong = in.Hits(t.Context()); return wrong != nil })
-			if err := in.Heal(t.Context()); err != nil && !errors.Is(err, errWrong) {
+			if err := in.Heal(t.Context()); err != nil && !errors.Is(err, errViolation) {
 				t.Errorf("heal: %v", err)
 			}
-			if !errors.Is(wrong, errWrong) || !strings.Contains(wrong.Error(), c.says) {
+			if !errors.Is(wrong, errViolation) || !strings.Contains(wrong.Error(), c.says) {
 				t.Errorf("%v, want %q", wrong, c.says)
 			}
 		})
@@ -114,7 +114,7 @@ func TestSettledCalls(t *testing.T) {
 		{"nothing in time", over, answer{}, true, over.Err(), true},
 	} {
 		if _, err := settle(c.ctx, c.a, "7", "race-7", c.cancelled, c.err); errors.Is(err,
-			errWrong) != c.wrong {
+			errViolation) != c.wrong {
 			t.Errorf("%s: %v, wrong: %t", c.name, err, c.wrong)
 		}
 	}
@@ -134,7 +134,7 @@ func TestReturnsAreMeasured(t *testing.T) {
 	if !strings.Contains(err.Error(), `answered with "another's"`) {
 		t.Errorf("%v", err)
 	}
-	if err := in.Heal(t.Context()); err != nil && !errors.Is(err, errWrong) {
+	if err := in.Heal(t.Context()); err != nil && !errors.Is(err, errViolation) {
 		t.Fatal(err)
 	}
 	if took := in.Figures()["return_s"]; len(took) == 0 || took[0] <= 0 {

@@ -9,24 +9,26 @@ import (
 
 var clientTrickle = Kind{
 	Name: "client.trickle", Rows: []string{"F43"}, Aim: AtTenant, Quiet: true,
-	Is: "clients open connections and send the header of a request, or its body, a byte at a time",
+	Description: "clients open connections and send the header of a request, or its body, a byte at " +
+		"a time",
 	Params: []Param{
-		{Name: "clients", Type: Number, Default: "100", Low: 1, High: 10_000, Is: "how many at once"},
+		{Name: "clients", Type: Number, Default: "100", Low: 1, High: 10_000,
+			Description: "how many at once"},
 		{Name: "part", Type: Text, Default: "header", Words: []string{"header", "body"},
-			Is: "what is sent slowly"},
+			Description: "what is sent slowly"},
 		{Name: "pause", Type: Duration, Default: "1s", Low: int64(time.Millisecond),
-			High: int64(time.Minute), Is: "between two bytes"},
+			High: int64(time.Minute), Description: "between two bytes"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		pause, clients := s.With.Duration("pause"), s.With.Number("clients")
-		return begin(ctx, s, clients, again, func(ctx context.Context, _ int) (int, error) {
+		pause, clients := s.Params.Duration("pause"), s.Params.Number("clients")
+		return begin(ctx, s, clients, retryWait, func(ctx context.Context, _ int) (int, error) {
 			conn, u, err := s.Client.dial(ctx)
 			if err != nil {
 				return 0, err
 			}
 			defer conn.Close()
 			begins := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\n", u.Path, u.Host)
-			if s.With.Text("part") == "header" {
+			if s.Params.Text("part") == "header" {
 				begins += "X-Slow: "
 			} else {
 				if s.Client.Key != "" {

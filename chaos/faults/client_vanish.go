@@ -9,14 +9,15 @@ import (
 
 var clientVanish = Kind{
 	Name: "client.vanish", Rows: []string{"F47"}, Aim: AtTenant, Quiet: true,
-	Is: "clients are gone before their calls are answered",
+	Description: "clients are gone before their calls are answered",
 	Params: []Param{
-		{Name: "clients", Type: Number, Default: "10", Low: 1, High: 10_000, Is: "how many at once"},
+		{Name: "clients", Type: Number, Default: "10", Low: 1, High: 10_000,
+			Description: "how many at once"},
 		{Name: "within", Type: Duration, Default: "2ms", Low: int64(time.Microsecond),
-			High: int64(time.Minute), Is: "after the call at the latest; when exactly is drawn"},
+			High: int64(time.Minute), Description: "after the call at the latest; when exactly is drawn"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		clients, within := s.With.Number("clients"), s.With.Duration("within")
+		clients, within := s.Params.Number("clients"), s.Params.Duration("within")
 		draws := make([]*rand.Rand, clients)
 		for i := range draws {
 			draws[i] = rand.New(rand.NewPCG(s.Rand.Uint64(), uint64(i)))
@@ -26,7 +27,7 @@ var clientVanish = Kind{
 			return Injected{}, err
 		}
 		return inSession(session,
-			begin(ctx, s, clients, again, func(ctx context.Context, hand int) (int, error) {
+			begin(ctx, s, clients, retryWait, func(ctx context.Context, hand int) (int, error) {
 				short, cancel := context.WithTimeout(ctx, time.Duration(draws[hand].Int64N(int64(within))))
 				defer cancel()
 				resp, err := s.Client.call(short, session, "x")

@@ -9,15 +9,18 @@ import (
 const maxStep = 366 * 24 * time.Hour
 
 var clockStep = Kind{
-	Name: "clock.step", Rows: []string{"F54"}, Aim: AtHost, Needs: Faults,
-	Is: "the hour is another for the host, as when somebody sets the clock of the machine, and " +
+	Name: "clock.step", Rows: []string{"F54"}, Aim: AtHost, Needs: NeedFaultPoints,
+	Description: "the hour is another for the host, as when somebody sets the clock of the machine, " +
+		"and " +
 		"the right one again at the end",
 	Params: []Param{
 		{Name: "by", Type: Duration, Default: "1h", Low: int64(-maxStep), High: int64(maxStep),
-			Is: "how far it is ahead, in whole seconds; -1h is behind"},
+			Description: "how far it is ahead, in whole seconds; -1h is behind"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		o := Order{Action: "ahead", Place: "hour", Delay: s.With.Duration("by").Truncate(time.Second)}
+		o := ArmRequest{
+			Action: "ahead", Place: "hour", Delay: s.Params.Duration("by").Truncate(time.Second),
+		}
 		if o.Delay < 0 {
 			o.Action, o.Delay = "behind", -o.Delay
 		}

@@ -9,17 +9,18 @@ import (
 
 var feedSlow = Kind{
 	Name: "feed.slow", Rows: []string{"F58"}, Aim: AtHost, Quiet: true,
-	Is: "watchers of the host's events, of its tree and of its metrics do not read what they have " +
+	Description: "watchers of the host's events, of its tree and of its metrics do not read what " +
+		"they have " +
 		"asked for",
 	Params: []Param{
 		{Name: "watchers", Type: Number, Default: "12", Low: 1, High: 16,
-			Is: "how many; the host has room for 16 that watch for longer"},
+			Description: "how many; the host has room for 16 that watch for longer"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		asks := []string{"/admin/v1/events?watch=1", "/admin/v1/tree?watch=1&all=1", "/metrics"}
 		f := &unread{}
 		ctx, f.stop = context.WithCancel(context.WithoutCancel(ctx)) // ends by Heal, as every fault
-		for n := range s.With.Number("watchers") {
+		for n := range s.Params.Number("watchers") {
 			body, err := s.Host.Open(ctx, asks[n%len(asks)])
 			if err != nil {
 				return Injected{}, fmt.Errorf("%s: %w; %w", asks[n%len(asks)], err, f.heal(ctx))

@@ -30,8 +30,8 @@ func host(s *Site) (*os.Process, error) {
 	return os.FindProcess(s.PID)
 }
 
-// down is a host that was ended, until it is started again.
-type down struct {
+// endedHost is a host that was ended, until it is started again.
+type endedHost struct {
 	site  *Site
 	over  sync.WaitGroup
 	once  sync.Once
@@ -46,7 +46,7 @@ func end(s *Site, with syscall.Signal, before func() error) (Injected, error) {
 	if s.Start == nil {
 		return Injected{}, ErrNotOurs
 	}
-	d := &down{site: s, found: map[string][]float64{}}
+	d := &endedHost{site: s, found: map[string][]float64{}}
 	if err := d.signal(s.PID, with); err != nil {
 		return Injected{}, err
 	}
@@ -60,7 +60,7 @@ func end(s *Site, with syscall.Signal, before func() error) (Injected, error) {
 }
 
 // signal sends a signal to a host and starts to watch for its end.
-func (d *down) signal(pid int, with syscall.Signal) error {
+func (d *endedHost) signal(pid int, with syscall.Signal) error {
 	p, err := host(&Site{PID: pid})
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (d *down) signal(pid int, with syscall.Signal) error {
 const hostEnd = 30 * time.Second
 
 // watch waits until a host has ended, and then until all its descendants have.
-func (d *down) watch(sent time.Time, host process, others []process) {
+func (d *endedHost) watch(sent time.Time, host process, others []process) {
 	for host.runs() && time.Since(sent) < hostEnd {
 		time.Sleep(lookAgain)
 	}
@@ -94,7 +94,7 @@ func (d *down) watch(sent time.Time, host process, others []process) {
 	d.sample("orphans_ms", time.Since(ended))
 }
 
-func (d *down) sample(figure string, took time.Duration) {
+func (d *endedHost) sample(figure string, took time.Duration) {
 	d.found[figure] = append(d.found[figure], float64(took)/float64(time.Millisecond))
 }
 
@@ -108,7 +108,7 @@ func running(all []process) (some []process) {
 }
 
 // again starts the host again, even if an earlier step failed.
-func (d *down) again(ctx context.Context, before func() error) error {
+func (d *endedHost) again(ctx context.Context, before func() error) error {
 	d.over.Wait()
 	var err error
 	if before != nil {
@@ -121,7 +121,7 @@ func (d *down) again(ctx context.Context, before func() error) error {
 }
 
 // orphans returns an error that reports the processes that outlived a host for too long.
-func (d *down) orphans() error {
+func (d *endedHost) orphans() error {
 	if len(d.left) == 0 {
 		return nil
 	}

@@ -10,22 +10,24 @@ import (
 )
 
 var hostCrash = Kind{
-	Name: "host.crash", Rows: []string{"F64"}, Aim: AtHost, Contends: true, Needs: Machine | Own,
-	Is: "the host crashes, is started again and crashes again; at the end it is stopped as by " +
+	Name: "host.crash", Rows: []string{"F64"}, Aim: AtHost, Contends: true,
+	Needs: NeedSameMachine | NeedOwnHost,
+	Description: "the host crashes, is started again and crashes again; at the end it is stopped as " +
+		"by " +
 		"an operator who has seen that, and started once more",
 	Params: []Param{
 		{Name: "times", Type: Number, Default: "3", Low: 1, High: 10,
-			Is: "how often; three within ten minutes lead to safe mode"},
+			Description: "how often; three within ten minutes lead to safe mode"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		if s.Start == nil {
 			return Injected{}, ErrNotOurs
 		}
-		c := &crashLoop{down: down{site: s, found: map[string][]float64{}}, pid: s.PID}
+		c := &crashLoop{endedHost: endedHost{site: s, found: map[string][]float64{}}, pid: s.PID}
 		if err := c.crash(); err != nil {
 			return Injected{}, err
 		}
-		times := s.With.Number("times")
+		times := s.Params.Number("times")
 		ended := make(chan error, 1)
 		go func() { // it ends when the last host is up or has failed to start; Heal waits for it
 			ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(times)*hostEnd)
@@ -46,7 +48,7 @@ var hostCrash = Kind{
 
 // crashLoop is a host that crashes again and again.
 type crashLoop struct {
-	down
+	endedHost
 	pid     int // of the running host; 0 when the last has ended and none was started since
 	crashes atomic.Int64
 }

@@ -16,11 +16,12 @@ import (
 // of the host. Nothing else on the machine has changed.
 var hostDescriptors = Kind{
 	Name: "host.descriptors", Rows: []string{"F51"}, Aim: AtHost, Contends: true, Quiet: true,
-	Needs: Machine,
-	Is: "the host may open only so many descriptors more, as many as its hard limit allows again " +
+	Needs: NeedSameMachine,
+	Description: "the host may open only so many descriptors more, as many as its hard limit allows " +
+		"again " +
 		"at the end",
 	Params: []Param{
-		{Name: "free", Type: Number, Default: "5", High: 10_000, Is: "how many more"},
+		{Name: "free", Type: Number, Default: "5", High: 10_000, Description: "how many more"},
 	},
 	Inject: func(_ context.Context, s *Site) (Injected, error) {
 		p, err := host(s)
@@ -31,7 +32,7 @@ var hostDescriptors = Kind{
 		if err != nil {
 			return Injected{}, errors.Join(err, p.Release())
 		}
-		limit := room(used, s.With.Number("free"))
+		limit := limitFor(used, s.Params.Number("free"))
 		if err := setDescriptors(s.PID, uint64(limit)); err != nil {
 			return Injected{}, errors.Join(err, p.Release())
 		}
@@ -64,9 +65,9 @@ func descriptors(pid int) (list []int, err error) {
 	return list, err
 }
 
-// room returns the limit below which that many numbers are free. The kernel gives each new
+// limitFor returns the limit below which that many numbers are free. The kernel gives each new
 // descriptor the lowest free number.
-func room(used []int, free int) int {
+func limitFor(used []int, free int) int {
 	limit := 0
 	for _, n := range used {
 		gap := n - limit

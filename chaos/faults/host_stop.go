@@ -7,8 +7,9 @@ import (
 )
 
 var hostStop = Kind{
-	Name: "host.stop", Rows: []string{"F62"}, Aim: AtHost, Contends: true, Quiet: true, Needs: Machine,
-	Is: "the host is stopped, as by a machine that sleeps, and goes on at the end",
+	Name: "host.stop", Rows: []string{"F62"}, Aim: AtHost, Contends: true, Quiet: true,
+	Needs:       NeedSameMachine,
+	Description: "the host is stopped, as by a machine that sleeps, and goes on at the end",
 	Inject: func(_ context.Context, s *Site) (Injected, error) {
 		p, err := host(s)
 		if err != nil {

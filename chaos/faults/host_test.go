@@ -216,7 +216,7 @@ func TestRoomForDescriptors(t *testing.T) {
 		{nil, 3, 3}, {[]int{0, 1, 2}, 0, 3}, {[]int{0, 1, 2}, 5, 8}, {[]int{0, 1, 5, 6}, 2, 4},
 		{[]int{0, 1, 5, 6}, 3, 5}, {[]int{0, 1, 5, 6}, 4, 8}, {[]int{4}, 4, 4}, {[]int{0, 1, 5}, 0, 2},
 	} {
-		if got := room(c.used, c.free); got != c.want {
+		if got := limitFor(c.used, c.free); got != c.want {
 			t.Errorf("%d more beside %v: %d, want %d", c.free, c.used, got, c.want)
 		}
 	}

@@ -32,7 +32,7 @@ const patience = 20 * time.Second
 // operator is a host that has a tree and records its orders.
 type operator struct {
 	tree     Tree
-	armed    []Order
+	armed    []ArmRequest
 	disarmed []string
 	opened   []string
 	closed   int
@@ -42,7 +42,7 @@ type operator struct {
 
 func (o *operator) Tree(context.Context) (Tree, error) { return o.tree, o.err }
 
-func (o *operator) Arm(_ context.Context, order Order) (string, error) {
+func (o *operator) Arm(_ context.Context, order ArmRequest) (string, error) {
 	if o.err != nil {
 		return "", o.err
 	}
@@ -87,36 +87,41 @@ func (o *operator) Reload(context.Context) error {
 
 func site(k Kind, o *operator, with Values) *Site {
 	s := &Site{
-		Host: o, PID: os.Getpid(), Tenant: "acme", Row: "mcpd/tenants/acme/catalog", For: time.Minute,
-		With: k.Defaults(), Rand: rand.New(rand.NewPCG(1, 2)),
+		Host: o, PID: os.Getpid(), Tenant: "acme", Row: "mcpd/tenants/acme/catalog",
+		Duration: time.Minute,
+		Params:   k.Defaults(), Rand: rand.New(rand.NewPCG(1, 2)),
 	}
 	for name, v := range with {
-		s.With[name] = v
+		s.Params[name] = v
 	}
 	return s
 }
 
-// Faults of actors are ordered from the host's registry, and end with the strike.
+// NeedFaultPoints of actors are ordered from the host's registry, and end with the strike.
 func TestFaultsOfActorsAreOrdered(t *testing.T) {
 	path := "mcpd/tenants/acme/catalog"
 	for _, c := range []struct {
 		kind Kind
 		with Values
-		want Order
+		want ArmRequest
 	}{
-		{actorPanic, nil, Order{Action: "panic", Path: path, Count: 1, Lease: lease}},
-		{actorPanic, Values{"count": 3, "message": "*request.Call"}, Order{
+		{actorPanic, nil, ArmRequest{Action: "panic", Path: path, Count: 1, Lease: lease}},
+		{actorPanic, Values{"count": 3, "message": "*request.Call"}, ArmRequest{
 			Action: "panic", Path: path, Kind: "*request.Call", Count: 3, Lease: lease,
 		}},
-		{actorPanic, Values{"count": 0, "caused_by": "acme"}, Order{
+		{actorPanic, Values{"count": 0, "caused_by": "acme"}, ArmRequest{
 			Action: "panic", Path: path, Tenant: "acme", Lease: lease,
 		}},
-		{actorHang, nil, Order{Action: "hang", Path: path, Count: 1, Lease: lease}},
-		{actorHang, Values{"delay": time.Second}, Order{
+		{actorHang, nil, ArmRequest{Action: "hang", Path: path, Count: 1, Lease: lease}},
+		{actorHang, Values{"delay": time.Second}, ArmRequest{
 			Action: "hang", Path: path, Count: 1, Delay: time.Second, Lease: lease,
 		}},
-		{actorSpin, nil, Order{Action: "spin", Path: path, Count: 1, Delay: time.Second, Lease: lease}},
-		{actorSlow, nil, Order{Action: "slow", Path: path, Delay: 10 * time.Millisecond, Lease: lease}},
+		{actorSpin, nil, ArmRequest{
+			Action: "spin", Path: path, Count: 1, Delay: time.Second, Lease: lease,
+		}},
+		{actorSlow, nil, ArmRequest{
+			Action: "slow", Path: path, Delay: 10 * time.Millisecond, Lease: lease,
+		}},
 	} {
 		o := &operator{}
 		in, err := c.kind.Inject(t.Context(), site(c.kind, o, c.with))
@@ -133,27 +138,27 @@ func TestFaultsOfActorsAreOrdered(t *testing.T) {
 	}
 }
 
-// Faults of servers and of the disk are ordered from the same registry.
+// NeedFaultPoints of servers and of the disk are ordered from the same registry.
 func TestFaultsOfServersAndTheDiskAreOrdered(t *testing.T) {
-	read := func(action string, count int, delay time.Duration) Order {
-		return Order{
+	read := func(action string, count int, delay time.Duration) ArmRequest {
+		return ArmRequest{
 			Action: action, Place: "upstream.read", Tenant: "acme", Server: "demo", Count: count,
 			Delay: delay, Lease: lease,
 		}
 	}
-	dial := func(action string, delay time.Duration) Order {
-		return Order{
+	dial := func(action string, delay time.Duration) ArmRequest {
+		return ArmRequest{
 			Action: action, Place: "upstream.dial", Tenant: "acme", Server: "demo", Delay: delay,
 			Lease: lease,
 		}
 	}
 	for _, c := range []struct {
 		kind Kind
-		want Order
+		want ArmRequest
 	}{
-		{clockStep, Order{Action: "ahead", Place: "hour", Delay: time.Hour, Lease: lease}},
-		{logBlocked, Order{Action: "hang", Place: "log.write", Lease: lease}},
-		{memoryFill, Order{Action: "fill", Place: "memory", Percent: 90, Lease: lease}},
+		{clockStep, ArmRequest{Action: "ahead", Place: "hour", Delay: time.Hour, Lease: lease}},
+		{logBlocked, ArmRequest{Action: "hang", Place: "log.write", Lease: lease}},
+		{memoryFill, ArmRequest{Action: "fill", Place: "memory", Percent: 90, Lease: lease}},
 		{upstreamCut, read("cut", 1, 0)},
 		{upstreamDrop, read("drop", 0, 0)},
 		{upstreamDuplicate, read("duplicate", 0, 0)},
@@ -163,9 +168,11 @@ func TestFaultsOfServersAndTheDiskAreOrdered(t *testing.T) {
 		{upstreamTruncate, read("truncate", 0, 0)},
 		{resolverMissing, dial("fail", 0)},
 		{resolverSlow, dial("slow", 2*time.Second)},
-		{storeReadOnly, Order{Action: "read_only", Place: "store.write", Lease: lease}},
-		{storeFull, Order{Action: "fail", Place: "store.write", Lease: lease}},
-		{storeSlow, Order{Action: "slow", Place: "store.sync", Delay: 2 * time.Second, Lease: lease}},
+		{storeReadOnly, ArmRequest{Action: "read_only", Place: "store.write", Lease: lease}},
+		{storeFull, ArmRequest{Action: "fail", Place: "store.write", Lease: lease}},
+		{storeSlow, ArmRequest{
+			Action: "slow", Place: "store.sync", Delay: 2 * time.Second, Lease: lease,
+		}},
 	} {
 		o := &operator{}
 		s := site(c.kind, o, nil)
@@ -180,7 +187,7 @@ func TestFaultsOfServersAndTheDiskAreOrdered(t *testing.T) {
 // A negative step is ordered as the action "behind" with a positive delay.
 func TestClocksAreSetBehind(t *testing.T) {
 	o := &operator{}
-	want := Order{Action: "behind", Place: "hour", Delay: 90 * time.Minute, Lease: lease}
+	want := ArmRequest{Action: "behind", Place: "hour", Delay: 90 * time.Minute, Lease: lease}
 	if _, err := clockStep.Inject(t.Context(),
 		site(clockStep, o, Values{"by": -90 * time.Minute})); err != nil || o.armed[0] != want {
 		t.Errorf("%+v, %v, want %+v", o.armed, err, want)

@@ -13,9 +13,9 @@ type Kind struct {
 	Name string
 	// Rows are the rows of the fault catalogue that the kind covers, as "F05".
 	Rows []string
-	// Is describes the kind in one line, as a sentence without its period.
-	Is  string
-	Aim Aim // the sort of target
+	// Description describes the kind in one line, as a sentence without its period.
+	Description string
+	Aim         Aim // the sort of target
 	// Partial says that the fault can strike a percentage of what it matches.
 	Partial bool
 	// Contends says that the fault takes cores, memory or descriptors that bystanders need too.
@@ -30,12 +30,12 @@ type Kind struct {
 	Silent bool
 	Needs  Need
 	Params []Param
-	// Before makes the host create the state that it keeps for minutes after use, such as the peer of
+	// Prewarm makes the host create the state that it keeps for minutes after use, such as the peer of
 	// a modern client, so that the measurement before the run includes it. Nil does nothing.
-	Before func(ctx context.Context, c Client, with Values) error
-	// Able returns an error if the target lacks something that the fault needs. It runs before
+	Prewarm func(ctx context.Context, c Client, with Values) error
+	// Check returns an error if the target lacks something that the fault needs. It runs before
 	// anything is measured. Nil needs nothing.
-	Able func(ctx context.Context, s *Site) error
+	Check func(ctx context.Context, s *Site) error
 	// Inject injects the fault and returns as soon as the fault is known to be under way. The fault
 	// lasts until Heal.
 	Inject func(ctx context.Context, s *Site) (Injected, error)
@@ -58,13 +58,14 @@ type Need uint8
 
 // The needs of kinds.
 const (
-	// Faults needs the host's fault points: the host runs with --chaos, and we have the token of that
-	// scope.
-	Faults Need = 1 << iota
-	// Machine needs the host to be on this machine and to run as the same user, unless we are root.
-	Machine
-	// Own needs a host that is ours to kill: somebody has to start it again.
-	Own
+	// NeedFaultPoints needs the host's fault points: the host runs with --chaos, and we have the token
+	// of that scope.
+	NeedFaultPoints Need = 1 << iota
+	// NeedSameMachine needs the host to be on this machine and to run as the same user, unless we are
+	// root.
+	NeedSameMachine
+	// NeedOwnHost needs a host that is ours to kill: somebody has to start it again.
+	NeedOwnHost
 )
 
 // Injected is a fault that was injected.

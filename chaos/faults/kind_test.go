@@ -24,8 +24,8 @@ func TestKinds(t *testing.T) {
 		if i > 0 && Kinds[i-1].Name == k.Name {
 			t.Errorf("%s is there twice", k.Name)
 		}
-		if !kindName.MatchString(k.Name) || k.Inject == nil || len(k.Rows) == 0 || k.Is == "" ||
-			strings.HasSuffix(k.Is, ".") {
+		if !kindName.MatchString(k.Name) || k.Inject == nil || len(k.Rows) == 0 || k.Description == "" ||
+			strings.HasSuffix(k.Description, ".") {
 			t.Errorf("%s: name, rows, what it is, or how it is done", k.Name)
 		}
 		for _, id := range k.Rows {
@@ -38,7 +38,7 @@ func TestKinds(t *testing.T) {
 		}
 		k.Defaults() // panics if a default is out of its range
 		for _, p := range k.Params {
-			if !paramName.MatchString(p.Name) || p.Is == "" || p.Default == "" && p.Type != Text {
+			if !paramName.MatchString(p.Name) || p.Description == "" || p.Default == "" && p.Type != Text {
 				t.Errorf("%s %s: name, what it means, or its default", k.Name, p.Name)
 			}
 		}
@@ -50,7 +50,7 @@ func TestCatalogueIsComplete(t *testing.T) {
 		t.Errorf("%d rows", len(Catalogue))
 	}
 	for i := 1; i < len(Catalogue); i++ {
-		if Catalogue[i-1].ID >= Catalogue[i].ID || Catalogue[i].Is == "" {
+		if Catalogue[i-1].ID >= Catalogue[i].ID || Catalogue[i].Description == "" {
 			t.Errorf("%s is not in its place, or says nothing", Catalogue[i].ID)
 		}
 	}
@@ -64,8 +64,8 @@ func TestCatalogueIsShown(t *testing.T) {
 		done := len(tests) > 0 || slices.ContainsFunc(Kinds, func(k Kind) bool {
 			return slices.Contains(k.Rows, e.ID)
 		})
-		if done == (e.None != "") {
-			t.Errorf("%s: shown %t, and %q is why not", e.ID, done, e.None)
+		if done == (e.Exempt != "") {
+			t.Errorf("%s: shown %t, and %q is why not", e.ID, done, e.Exempt)
 		}
 		for _, name := range tests {
 			if !mcptest.TestExists(t, "../..", name) {
@@ -96,7 +96,7 @@ func TestParamsAreStrict(t *testing.T) {
 		{Param{Type: Text, Words: []string{"a", "b"}}, "b", "b"},
 		{Param{Type: Text, Words: []string{"a", "b"}}, "c", nil},
 	} {
-		got, ok := c.p.Read(c.text)
+		got, ok := c.p.Parse(c.text)
 		if ok != (c.want != nil) || ok && got != c.want {
 			t.Errorf("%v of %s is %v, %v; want %v", c.text, c.p.Want(), got, ok, c.want)
 		}

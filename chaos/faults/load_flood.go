@@ -14,18 +14,18 @@ import (
 var loadFlood = Kind{
 	// calls that are served are no event
 	Name: "load.flood", Rows: []string{"F68"}, Aim: AtTenant, Contends: true, Quiet: true,
-	Is: "the clients of a tenant call far more than it may",
+	Description: "the clients of a tenant call far more than it may",
 	Params: []Param{
 		{Name: "rate", Type: Number, Default: "2000", Low: 1, High: 100_000,
-			Is: "calls a second, whatever becomes of them"},
+			Description: "calls a second, whatever becomes of them"},
 		{Name: "sessions", Type: Number, Default: "8", Low: 1, High: 1000,
-			Is: "sessions that they come from"},
+			Description: "sessions that they come from"},
 		{Name: "at_once", Type: Number, Default: "256", Low: 1, High: load.MaxWorkers,
-			Is: "calls under way at once"},
+			Description: "calls under way at once"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		f := &flood{}
-		for range s.With.Number("sessions") {
+		for range s.Params.Number("sessions") {
 			c, err := s.Client.session(ctx)
 			if err != nil {
 				f.close(ctx)
@@ -35,7 +35,7 @@ var loadFlood = Kind{
 		}
 		f.begin(ctx, s)
 		return Injected{
-			Target: fmt.Sprintf("tenant %s, with %d calls a second", s.Tenant, s.With.Number("rate")),
+			Target: fmt.Sprintf("tenant %s, with %d calls a second", s.Tenant, s.Params.Number("rate")),
 			Heal:   f.heal,
 			Hits:   func(context.Context) (int, error) { return int(f.calls.Load()), nil },
 			Figures: func() map[string][]float64 {
@@ -66,9 +66,9 @@ func (f *flood) begin(ctx context.Context, s *Site) {
 		clients[i] = counted{c, &f.calls}
 	}
 	o := load.Options{
-		Clock: clock.System, Run: s.Rand.Uint64(), Workers: s.With.Number("at_once"),
-		Rate: float64(s.With.Number("rate")), Calls: load.MaxCalls,
-		For: 2 * s.For, Timeout: floodTimeout,
+		Clock: clock.System, Run: s.Rand.Uint64(), Workers: s.Params.Number("at_once"),
+		Rate: float64(s.Params.Number("rate")), Calls: load.MaxCalls,
+		For: 2 * s.Duration, Timeout: floodTimeout,
 	}
 	ctx, f.stop = context.WithCancel(context.WithoutCancel(ctx)) // ends by heal, as every fault
 	f.over.Go(func() {

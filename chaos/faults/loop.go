@@ -10,21 +10,21 @@ import (
 
 // loop runs a function again and again on several workers until it is healed.
 type loop struct {
-	stop context.CancelFunc
-	over sync.WaitGroup // the runs in progress
-	hits atomic.Int64
+	stop    context.CancelFunc
+	running sync.WaitGroup // the runs in progress
+	hits    atomic.Int64
 
 	mu      sync.Mutex    // guards the fields below
 	healed  bool          // no run begins any more
 	waiting []*time.Timer // one per worker
 	err     error         // the first error
-	// the first error that wraps errWrong, which counts even if other runs succeeded
+	// the first error that wraps errViolation, which counts even if other runs succeeded
 	wrong error
 }
 
-// errWrong is wrapped by errors about something that a host must never do. One such error fails the
-// run, however many answers were right.
-var errWrong = errors.New("the host is wrong")
+// errViolation is wrapped by errors about something that a host must never do. One such error fails
+// the run, however many answers were right.
+var errViolation = errors.New("the host is wrong")
 
 // begin starts a loop with that many workers. Each worker calls do, waits, and calls it again; do
 // returns how often that call has struck. The loop ends by heal, or after twice the fault's
@@ -43,7 +43,7 @@ func begin(ctx context.Context, s *Site, hands int, wait time.Duration,
 func beginApart(ctx context.Context, s *Site, hands int, wait, apart time.Duration,
 	do func(ctx context.Context, hand int) (hits int, err error)) *loop {
 	l := &loop{waiting: make([]*time.Timer, hands)}
-	ctx, l.stop = context.WithTimeout(context.WithoutCancel(ctx), 2*s.For)
+	ctx, l.stop = context.WithTimeout(context.WithoutCancel(ctx), 2*s.Duration)
 	begun := time.Now()
 	for hand := range hands {
 		l.later(ctx, hand, begun.Add(time.Duration(hand)*apart), wait, do)
@@ -63,11 +63,11 @@ func (l *loop) later(ctx context.Context, hand int, due time.Time, wait time.Dur
 		if !l.enter(ctx) {
 			return
 		}
-		defer l.over.Done()
+		defer l.running.Done()
 		n, err := do(ctx, hand)
 		l.hits.Add(int64(n))
 		// an error after the end is only the run being cut short
-		if errors.Is(err, errWrong) || ctx.Err() == nil {
+		if errors.Is(err, errViolation) || ctx.Err() == nil {
 			l.note(err)
 		}
 		next := due.Add(wait)
@@ -85,7 +85,7 @@ func (l *loop) enter(ctx context.Context) bool {
 	if l.healed || ctx.Err() != nil {
 		return false
 	}
-	l.over.Add(1)
+	l.running.Add(1)
 	return true
 }
 
@@ -95,13 +95,13 @@ func (l *loop) note(err error) {
 	if l.err == nil {
 		l.err = err
 	}
-	if l.wrong == nil && errors.Is(err, errWrong) {
+	if l.wrong == nil && errors.Is(err, errViolation) {
 		l.wrong = err
 	}
 }
 
-// struck returns how often the loop has struck, and the first error that wraps errWrong.
-func (l *loop) struck(context.Context) (int, error) {
+// struck returns how often the loop has struck, and the first error that wraps errViolation.
+func (l *loop) hitCount(context.Context) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return int(l.hits.Load()), l.wrong
@@ -111,8 +111,8 @@ func (l *loop) struck(context.Context) (int, error) {
 // refusal by a host is no error.
 func (l *loop) heal(context.Context) error {
 	l.stop()
-	l.rest()
-	l.over.Wait()
+	l.prevent()
+	l.running.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.hits.Load() > 0 {
@@ -121,8 +121,8 @@ func (l *loop) heal(context.Context) error {
 	return l.err
 }
 
-// rest prevents any further run.
-func (l *loop) rest() {
+// prevent prevents any further run.
+func (l *loop) prevent() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.healed = true
@@ -133,5 +133,5 @@ func (l *loop) rest() {
 
 // injected returns the loop as a fault.
 func (l *loop) injected(target string) Injected {
-	return Injected{Target: target, Heal: l.heal, Hits: l.struck}
+	return Injected{Target: target, Heal: l.heal, Hits: l.hitCount}
 }

@@ -16,7 +16,7 @@ func TestHandsThatAreApart(t *testing.T) {
 		began := time.Now()
 		var mu sync.Mutex // guards at
 		var at []time.Duration
-		l := beginApart(t.Context(), &Site{For: time.Minute}, 4, 100*time.Millisecond,
+		l := beginApart(t.Context(), &Site{Duration: time.Minute}, 4, 100*time.Millisecond,
 			25*time.Millisecond, func(context.Context, int) (int, error) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -44,7 +44,7 @@ func TestHandsThatWaitAreNoGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hands = 1000
 		before := runtime.NumGoroutine()
-		l := beginApart(t.Context(), &Site{For: time.Hour}, hands, time.Minute, time.Millisecond,
+		l := beginApart(t.Context(), &Site{Duration: time.Hour}, hands, time.Minute, time.Millisecond,
 			func(context.Context, int) (int, error) {
 				return 1, nil
 			})
@@ -58,9 +58,9 @@ func TestHandsThatWaitAreNoGoroutines(t *testing.T) {
 		if err := l.heal(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		struck, _ := l.struck(t.Context())
+		struck, _ := l.hitCount(t.Context())
 		time.Sleep(2 * time.Minute)
-		if again, _ := l.struck(t.Context()); struck != hands || again != struck {
+		if again, _ := l.hitCount(t.Context()); struck != hands || again != struck {
 			t.Errorf("struck %d times, want %d; %d times when it was over", struck, hands, again)
 		}
 	})
@@ -72,7 +72,7 @@ func TestHandThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var at []time.Duration // only one worker writes it
-		l := begin(t.Context(), &Site{For: time.Minute}, 1, 100*time.Millisecond,
+		l := begin(t.Context(), &Site{Duration: time.Minute}, 1, 100*time.Millisecond,
 			func(context.Context, int) (int, error) {
 				if at = append(at, time.Since(began).Round(time.Millisecond)); len(at) == 1 {
 					time.Sleep(350 * time.Millisecond)

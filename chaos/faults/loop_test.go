@@ -148,7 +148,7 @@ func TestStartsFailAfterACrash(t *testing.T) {
 	o := &operator{}
 	in, err := actorStart.Inject(t.Context(), site(actorStart, o, Values{"count": 6}))
 	path := "mcpd/tenants/acme/catalog"
-	want := []Order{
+	want := []ArmRequest{
 		{Action: "fail", Place: "init", Path: path, Count: 6, Lease: lease},
 		{Action: "panic", Path: path, Count: 1, Lease: lease},
 	}

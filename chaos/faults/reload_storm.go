@@ -7,17 +7,18 @@ import (
 
 var reloadStorm = Kind{
 	Name: "reload.storm", Rows: []string{"F59"}, Aim: AtHost,
-	Is: "the configuration is read anew all the time",
+	Description: "the configuration is read anew all the time",
 	Params: []Param{
 		{Name: "every", Type: Duration, Default: "500ms", Low: int64(10 * time.Millisecond),
-			High: int64(time.Minute), Is: "how often"},
+			High: int64(time.Minute), Description: "how often"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		return begin(ctx, s, 1, s.With.Duration("every"), func(ctx context.Context, _ int) (int, error) {
-			if err := s.Host.Reload(ctx); err != nil {
-				return 0, err
-			}
-			return 1, nil
-		}).injected("the configuration"), nil
+		return begin(ctx, s, 1, s.Params.Duration("every"),
+			func(ctx context.Context, _ int) (int, error) {
+				if err := s.Host.Reload(ctx); err != nil {
+					return 0, err
+				}
+				return 1, nil
+			}).injected("the configuration"), nil
 	},
 }

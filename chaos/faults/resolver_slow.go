@@ -6,17 +6,18 @@ import (
 )
 
 var resolverSlow = Kind{
-	Name: "resolver.slow", Rows: []string{"F55"}, Aim: AtServer, Partial: true, Needs: Faults,
-	Is: "the name of a server behind a URL resolves slowly, for whoever needs a new connection to " +
+	Name: "resolver.slow", Rows: []string{"F55"}, Aim: AtServer, Partial: true, Needs: NeedFaultPoints,
+	Description: "the name of a server behind a URL resolves slowly, for whoever needs a new " +
+		"connection to " +
 		"it; those that there are stay",
 	Params: []Param{
 		{Name: "delay", Type: Duration, Default: "2s", Low: int64(time.Millisecond), High: int64(maxLate),
-			Is: "how long each name takes"},
+			Description: "how long each name takes"},
 		times("0"),
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		return atServer(ctx, s, Order{
-			Action: "slow", Place: "upstream.dial", Delay: s.With.Duration("delay"),
+		return atServer(ctx, s, ArmRequest{
+			Action: "slow", Place: "upstream.dial", Delay: s.Params.Duration("delay"),
 		})
 	},
 }

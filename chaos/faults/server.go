@@ -10,9 +10,9 @@ import (
 	"mcpd/internal/load"
 )
 
-// misbehaves makes a server's misbehaviour a kind of fault. The server is one of `mcpd chaos
+// serverFault makes a server's misbehaviour a kind of fault. The server is one of `mcpd chaos
 // server`. It gets its instruction through the host, by a tool call of the target tenant.
-type misbehaves struct {
+type serverFault struct {
 	name   string // the server's name for it
 	rows   []string
 	traits trait
@@ -32,26 +32,28 @@ const (
 var (
 	strikes = Param{
 		Name: "times", Type: Number, Default: "0", High: maxCount,
-		Is: "how often it strikes; 0 is as often as it can",
+		Description: "how often it strikes; 0 is as often as it can",
 	}
 	code = Param{
-		Name: "code", Type: Number, Default: "1", High: 255, Is: "the code that it exits with",
+		Name: "code", Type: Number, Default: "1", High: 255, Description: "the code that it exits with",
 	}
-	status = Param{Name: "code", Type: Number, Default: "503", Low: 300, High: 599, Is: "the status"}
+	status = Param{
+		Name: "code", Type: Number, Default: "503", Low: 300, High: 599, Description: "the status",
+	}
 )
 
 func delay(def string) Param {
 	return Param{
 		Name: "delay", Type: Duration, Default: def, Low: int64(time.Microsecond), High: int64(time.Hour),
-		Is: "how much later, or how far apart",
+		Description: "how much later, or how far apart",
 	}
 }
 
 func amount(def string, high int64, is string) Param {
-	return Param{Name: "size", Type: Number, Default: def, Low: 1, High: high, Is: is}
+	return Param{Name: "size", Type: Number, Default: def, Low: 1, High: high, Description: is}
 }
 
-var misbehaviours = []misbehaves{
+var misbehaviours = []serverFault{
 	{"another", []string{"F39"}, 0, []Param{code}},
 	{"asking", []string{"F38"}, contends, []Param{delay("1ms")}},
 	{"both", []string{"F30"}, 0, []Param{strikes}},
@@ -63,7 +65,8 @@ var misbehaviours = []misbehaves{
 	{"flood", []string{"F21"}, contends, nil},
 	{"garbage", []string{"F22"}, 0, []Param{strikes}},
 	{"giant", []string{"F23"}, contends, []Param{
-		{Name: "size", Type: Size, Default: "64MiB", Low: 1, High: 1 << 30, Is: "how long the line is"},
+		{Name: "size", Type: Size, Default: "64MiB", Low: 1, High: 1 << 30,
+			Description: "how long the line is"},
 	}},
 	{"grandchild", []string{"F19"}, fatal, nil},
 	{"http_busy", []string{"F40"}, 0, []Param{strikes, delay("1s")}},
@@ -108,11 +111,11 @@ func servers() []Kind {
 		if server.Misbehaviours[at].URL() {
 			is = "of a server behind a URL that is `mcpd chaos server`: "
 		}
-		is += server.Misbehaviours[at].Is
+		is += server.Misbehaviours[at].Description
 		list[i] = Kind{
-			Name: "server." + m.name, Rows: m.rows, Aim: AtServer, Params: m.params, Is: is,
+			Name: "server." + m.name, Rows: m.rows, Aim: AtServer, Params: m.params, Description: is,
 			Contends: m.traits&contends != 0, Fatal: m.traits&fatal != 0, Quiet: m.traits&quiet != 0,
-			Able: obeys, Inject: func(ctx context.Context, s *Site) (Injected, error) {
+			Check: canMisbehave, Inject: func(ctx context.Context, s *Site) (Injected, error) {
 				return m.inject(ctx, s)
 			},
 		}
@@ -121,16 +124,16 @@ func servers() []Kind {
 }
 
 // at returns the index of the misbehaviour in server.Misbehaviours.
-func (m misbehaves) at() int {
+func (m serverFault) at() int {
 	return slices.IndexFunc(server.Misbehaviours, func(b server.Misbehaviour) bool {
 		return b.Name == m.name
 	})
 }
 
-// obeys returns an error if the server cannot be told to misbehave. A server that does not answer,
-// or is just being started, gets the benefit of the doubt.
-func obeys(ctx context.Context, s *Site) error {
-	if _, err := tell(ctx, s, `{"fault":"none"}`); load.Final(err) {
+// canMisbehave returns an error if the server cannot be told to misbehave. A server that does not
+// answer, or is just being started, gets the benefit of the doubt.
+func canMisbehave(ctx context.Context, s *Site) error {
+	if _, err := tell(ctx, s, `{"fault":"none"}`); load.Permanent(err) {
 		return fmt.Errorf("%w: the server has to be one of `mcpd chaos server`", err)
 	}
 	return nil
@@ -141,10 +144,10 @@ func obeys(ctx context.Context, s *Site) error {
 // busy machine.
 const tellTime = 5 * time.Second
 
-func (m misbehaves) inject(ctx context.Context, s *Site) (Injected, error) {
-	args := fmt.Sprintf(`{"fault":%s,"for":%s`, quote(m.name), quote(s.For.String()))
+func (m serverFault) inject(ctx context.Context, s *Site) (Injected, error) {
+	args := fmt.Sprintf(`{"fault":%s,"for":%s`, quote(m.name), quote(s.Duration.String()))
 	for _, p := range m.params {
-		v := fmt.Sprint(s.With[p.Name])
+		v := fmt.Sprint(s.Params[p.Name])
 		if p.Type == Duration {
 			v = quote(v)
 		}

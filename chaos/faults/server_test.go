@@ -42,7 +42,7 @@ func TestServersAreTold(t *testing.T) {
 	})
 	k, _ := Find(Kinds, "server.late")
 	s := atClient(k, url, Values{"times": 3, "delay": 2 * time.Second})
-	s.Server, s.For = "demo", 5*time.Second
+	s.Server, s.Duration = "demo", 5*time.Second
 	in, err := k.Inject(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestServersThatCannotBeToldAreFoundOut(t *testing.T) {
 		s := atClient(k, url, nil)
 		s.Tenant, s.Server = "acme", "demo"
 		got := ""
-		if err := k.Able(t.Context(), s); err != nil {
+		if err := k.Check(t.Context(), s); err != nil {
 			got = err.Error()
 		}
 		if got != test.want {

@@ -29,9 +29,9 @@ type Site struct {
 	Row string
 	// Percent is the percentage of matches that are struck; 0 is all.
 	Percent float64
-	// For is the duration of the fault. The caller of Inject calls Heal after it.
-	For  time.Duration
-	With Values
+	// Duration is the duration of the fault. The caller of Inject calls Heal after it.
+	Duration time.Duration
+	Params   Values
 	// Rand is the source of all randomness of the fault.
 	Rand *rand.Rand
 }
@@ -43,7 +43,7 @@ type Operator interface {
 	Tree(ctx context.Context) (Tree, error)
 	// Arm arms a fault point. The operator renews its lease until it is disarmed, and disarms it when
 	// the run ends.
-	Arm(ctx context.Context, o Order) (id string, err error)
+	Arm(ctx context.Context, o ArmRequest) (id string, err error)
 	// Disarm ends an armed fault. It is no error if the fault has already ended.
 	Disarm(ctx context.Context, id string) error
 	// Struck returns how often an armed fault has struck, also after it has ended.
@@ -54,8 +54,8 @@ type Operator interface {
 	Reload(ctx context.Context) error
 }
 
-// Order asks for a fault of the host's registry.
-type Order struct {
+// ArmRequest asks for a fault of the host's registry.
+type ArmRequest struct {
 	Action  string  // "panic", "hang", …: see internal/fault
 	Place   string  // the kind of place; empty is where actors receive
 	Path    string  // an actor's path, or a prefix that ends in "*"

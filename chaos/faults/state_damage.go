@@ -15,11 +15,12 @@ import (
 
 var stateDamage = Kind{
 	Name: "state.damage", Rows: []string{"F53", "F61"}, Aim: AtHost, Contends: true,
-	Needs: Machine | Own,
-	Is:    "the host is killed, its file of state is damaged, and it is started again at the end",
+	Needs:       NeedSameMachine | NeedOwnHost,
+	Description: "the host is killed, its file of state is damaged, and it is started again at the end",
 	Params: []Param{{
 		Name: "how", Type: Text, Default: "torn", Words: []string{"torn", "garbage", "version"},
-		Is: "the last line has no end, a line of garbage is in the middle, or the file is of another " +
+		Description: "the last line has no end, a line of garbage is in the middle, or the file is of " +
+			"another " +
 			"version, which costs all that was in it",
 	}},
 	Inject: func(_ context.Context, s *Site) (Injected, error) {
@@ -27,7 +28,7 @@ var stateDamage = Kind{
 		if err != nil {
 			return Injected{}, err
 		}
-		in, err := end(s, syscall.SIGKILL, func() error { return damage(file, s.With.Text("how")) })
+		in, err := end(s, syscall.SIGKILL, func() error { return damage(file, s.Params.Text("how")) })
 		in.Target += ", and " + file
 		return in, err
 	},

@@ -33,9 +33,9 @@ func visit(ctx context.Context, s *Site) error {
 	return c.Close(ctx)
 }
 
-// stimulated makes sure that a fault that was armed at a row of the core meets a message. The
+// withStimuli makes sure that a fault that was armed at a row of the core meets a message. The
 // stimuli end when the fault has struck or is healed.
-func stimulated(ctx context.Context, s *Site, in Injected) Injected {
+func withStimuli(ctx context.Context, s *Site, in Injected) Injected {
 	does, ok := stimuli[s.Row]
 	if !ok {
 		return in

@@ -3,12 +3,12 @@ package faults
 import "context"
 
 var storeFull = Kind{
-	Name: "store.full", Rows: []string{"F52"}, Aim: AtHost, Needs: Faults,
-	Is:     "the disk is full: the state cannot be written",
-	Params: []Param{times("0")},
+	Name: "store.full", Rows: []string{"F52"}, Aim: AtHost, Needs: NeedFaultPoints,
+	Description: "the disk is full: the state cannot be written",
+	Params:      []Param{times("0")},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		return arm(ctx, s, "store.write", Order{
-			Action: "fail", Place: "store.write", Count: s.With.Number("count"),
+		return arm(ctx, s, "store.write", ArmRequest{
+			Action: "fail", Place: "store.write", Count: s.Params.Number("count"),
 		})
 	},
 }

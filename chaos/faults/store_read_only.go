@@ -3,12 +3,12 @@ package faults
 import "context"
 
 var storeReadOnly = Kind{
-	Name: "store.read_only", Rows: []string{"F52"}, Aim: AtHost, Needs: Faults,
-	Is:     "the disk is read-only: the state can be neither written nor renamed",
-	Params: []Param{times("0")},
+	Name: "store.read_only", Rows: []string{"F52"}, Aim: AtHost, Needs: NeedFaultPoints,
+	Description: "the disk is read-only: the state can be neither written nor renamed",
+	Params:      []Param{times("0")},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		return arm(ctx, s, "store.write", Order{
-			Action: "read_only", Place: "store.write", Count: s.With.Number("count"),
+		return arm(ctx, s, "store.write", ArmRequest{
+			Action: "read_only", Place: "store.write", Count: s.Params.Number("count"),
 		})
 	},
 }

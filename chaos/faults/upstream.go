@@ -6,8 +6,8 @@ import (
 )
 
 // atServer arms a fault at the messages of a server, whatever its transport.
-func atServer(ctx context.Context, s *Site, o Order) (Injected, error) {
-	o.Tenant, o.Server, o.Count = s.Tenant, s.Server, s.With.Number("count")
+func atServer(ctx context.Context, s *Site, o ArmRequest) (Injected, error) {
+	o.Tenant, o.Server, o.Count = s.Tenant, s.Server, s.Params.Number("count")
 	target := s.Tenant
 	if s.Server != "" {
 		target += "/" + s.Server
@@ -18,7 +18,7 @@ func atServer(ctx context.Context, s *Site, o Order) (Injected, error) {
 // read returns a fault that strikes at the messages that a server has sent.
 func read(action string) func(context.Context, *Site) (Injected, error) {
 	return func(ctx context.Context, s *Site) (Injected, error) {
-		return atServer(ctx, s, Order{Action: action, Place: "upstream.read"})
+		return atServer(ctx, s, ArmRequest{Action: action, Place: "upstream.read"})
 	}
 }
 

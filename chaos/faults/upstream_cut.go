@@ -4,8 +4,8 @@ package faults
 // connection.
 var upstreamCut = Kind{
 	Name: "upstream.cut", Rows: []string{"F25"}, Aim: AtServer, Partial: true, Fatal: true,
-	Needs:  Faults,
-	Is:     "the connection to a server ends when a message of it arrives",
-	Params: []Param{times("1")},
-	Inject: read("cut"),
+	Needs:       NeedFaultPoints,
+	Description: "the connection to a server ends when a message of it arrives",
+	Params:      []Param{times("1")},
+	Inject:      read("cut"),
 }

@@ -1,8 +1,9 @@
 package faults
 
 var upstreamDuplicate = Kind{
-	Name: "upstream.duplicate", Rows: []string{"F30"}, Aim: AtServer, Partial: true, Needs: Faults,
-	Is:     "a server says things twice",
-	Params: []Param{times("0")},
-	Inject: read("duplicate"),
+	Name: "upstream.duplicate", Rows: []string{"F30"}, Aim: AtServer, Partial: true,
+	Needs:       NeedFaultPoints,
+	Description: "a server says things twice",
+	Params:      []Param{times("0")},
+	Inject:      read("duplicate"),
 }

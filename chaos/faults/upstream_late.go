@@ -6,16 +6,17 @@ import (
 )
 
 var upstreamLate = Kind{
-	Name: "upstream.late", Rows: []string{"F30"}, Aim: AtServer, Partial: true, Needs: Faults,
-	Is: "messages of a server arrive late, and others before them",
+	Name: "upstream.late", Rows: []string{"F30"}, Aim: AtServer, Partial: true, Needs: NeedFaultPoints,
+	Description: "messages of a server arrive late, and others before them",
 	Params: []Param{
 		{Name: "delay", Type: Duration, Default: "65s", Low: int64(time.Millisecond),
-			High: int64(maxLate), Is: "how late; beyond the deadline of a call its answer is nobody's"},
+			High:        int64(maxLate),
+			Description: "how late; beyond the deadline of a call its answer is nobody's"},
 		times("0"),
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		return atServer(ctx, s, Order{
-			Action: "late", Place: "upstream.read", Delay: s.With.Duration("delay"),
+		return atServer(ctx, s, ArmRequest{
+			Action: "late", Place: "upstream.read", Delay: s.Params.Duration("delay"),
 		})
 	},
 }

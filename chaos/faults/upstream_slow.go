@@ -6,16 +6,16 @@ import (
 )
 
 var upstreamSlow = Kind{
-	Name: "upstream.slow", Rows: []string{"F26"}, Aim: AtServer, Partial: true, Needs: Faults,
-	Is: "a server is read slowly, so that what it says waits in a row",
+	Name: "upstream.slow", Rows: []string{"F26"}, Aim: AtServer, Partial: true, Needs: NeedFaultPoints,
+	Description: "a server is read slowly, so that what it says waits in a row",
 	Params: []Param{
 		{Name: "delay", Type: Duration, Default: "10ms", Low: int64(time.Millisecond),
-			High: int64(maxLate), Is: "how long each message takes"},
+			High: int64(maxLate), Description: "how long each message takes"},
 		times("0"),
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
-		return atServer(ctx, s, Order{
-			Action: "slow", Place: "upstream.read", Delay: s.With.Duration("delay"),
+		return atServer(ctx, s, ArmRequest{
+			Action: "slow", Place: "upstream.read", Delay: s.Params.Duration("delay"),
 		})
 	},
 }

@@ -1,8 +1,9 @@
 package faults
 
 var upstreamTruncate = Kind{
-	Name: "upstream.truncate", Rows: []string{"F33"}, Aim: AtServer, Partial: true, Needs: Faults,
-	Is:     "messages of a server end in the middle",
-	Params: []Param{times("0")},
-	Inject: read("truncate"),
+	Name: "upstream.truncate", Rows: []string{"F33"}, Aim: AtServer, Partial: true,
+	Needs:       NeedFaultPoints,
+	Description: "messages of a server end in the middle",
+	Params:      []Param{times("0")},
+	Inject:      read("truncate"),
 }

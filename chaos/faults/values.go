@@ -32,8 +32,8 @@ type Param struct {
 	// bytes.
 	Low, High int64
 	// Words are the allowed texts; nil allows any.
-	Words []string
-	Is    string // its meaning, as a clause
+	Words       []string
+	Description string // its meaning, as a clause
 }
 
 // Values are the parameters of one fault, with defaults filled in.
@@ -64,7 +64,7 @@ func value[T any](v Values, name string) T {
 func (k Kind) Defaults() Values {
 	values := Values{}
 	for _, p := range k.Params {
-		v, ok := p.Read(p.Default)
+		v, ok := p.Parse(p.Default)
 		if !ok {
 			panic("faults: the default of " + k.Name + " " + p.Name + " is refused")
 		}
@@ -75,7 +75,7 @@ func (k Kind) Defaults() Values {
 
 // Read parses a text. It returns false if the text is not of the parameter's type or is out of its
 // range.
-func (p Param) Read(text string) (value any, ok bool) {
+func (p Param) Parse(text string) (value any, ok bool) {
 	var n int64
 	switch p.Type {
 	case Duration:
@@ -113,9 +113,9 @@ func (p Param) Want() string {
 	return fmt.Sprintf("text, %d to %d bytes", p.Low, p.High)
 }
 
-// Written returns a fault's parameters in the written form of an experiment file, in the order in
-// which the kind declares them. It omits empty texts.
-func (k Kind) Written(v Values) (list []string) {
+// FormatParams returns a fault's parameters in the written form of an experiment file, in the order
+// in which the kind declares them. It omits empty texts.
+func (k Kind) FormatParams(v Values) (list []string) {
 	for _, p := range k.Params {
 		text := fmt.Sprint(v[p.Name])
 		switch p.Type {

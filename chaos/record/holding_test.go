@@ -22,7 +22,7 @@ func TestHeapGrowsByWhatHasNoName(t *testing.T) {
 			Holding{Before: 100, After: 100, NamedBefore: 50, Share: 0.05, Kept: 10}, true},
 		{"what is not judged", Holding{Before: 100, After: 1000}, false},
 	} {
-		if got := c.h.Grown(); got != c.want {
+		if got := c.h.Leaked(); got != c.want {
 			t.Errorf("%s: %t, want %t", c.name, got, c.want)
 		}
 	}

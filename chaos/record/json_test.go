@@ -12,18 +12,18 @@ func whole() Record {
 	return Record{
 		Format: Format, Seed: math.MaxUint64, Begun: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
 		Experiment: Experiment{
-			Name: "hang", Catalogue: []string{"F05"}, Blast: []string{},
+			Name: "hang", Catalogue: []string{"F05"}, MayRestart: []string{},
 			Restarts: map[string][2]int{"a/*": {1, 3}}, TargetErrors: -1,
 		},
 		Phases: []Phase{{Baseline, 0, 5}},
 		Groups: []Group{
 			{Tenant: "acme", Phases: map[string]Calls{Fault: {Sent: 2, Histogram: []Bucket{{1, 2}}}},
 				Seconds: []Second{{At: 1}}, Errors: map[string]uint64{"</script>": 1},
-				Slips: []Slip{{1, "lost", "x"}}},
+				Violations: []Violation{{1, "lost", "x"}}},
 		},
 		Strikes: []Strike{{ID: "1"}}, Rows: []Row{{Path: "mcpd"}}, Events: []Event{{Name: "e"}},
-		Probes: []Probe{{"ready", []Answer{{1, true, "200"}}}},
-		Holds:  []Holding{{Name: "goroutines"}}, Effects: &Effects{Asked: 1},
+		Probes:   []Probe{{"ready", []Answer{{1, true, "200"}}}},
+		Holdings: []Holding{{Name: "goroutines"}}, Effects: &Effects{Asked: 1},
 		Figures:  []Figure{{Name: "detect", Samples: []float64{1.5}}},
 		Verdicts: []Verdict{{"I1", "text", Pass, "found"}},
 	}

@@ -19,15 +19,15 @@ type Record struct {
 	Phases     []Phase    `json:"phases"`
 	// Aborted is why the run ended early or is incomplete, such as the guard that tripped with the
 	// value that it saw; empty if neither is so.
-	Aborted string    `json:"aborted,omitzero"`
-	Groups  []Group   `json:"groups"`
-	Strikes []Strike  `json:"strikes"`
-	Rows    []Row     `json:"rows"`
-	Events  []Event   `json:"events"`
-	Probes  []Probe   `json:"probes"`
-	Holds   []Holding `json:"holds"`
-	Effects *Effects  `json:"effects,omitzero"` // nil when no tool counted
-	Figures []Figure  `json:"figures"`
+	Aborted  string    `json:"aborted,omitzero"`
+	Groups   []Group   `json:"groups"`
+	Strikes  []Strike  `json:"strikes"`
+	Rows     []Row     `json:"rows"`
+	Events   []Event   `json:"events"`
+	Probes   []Probe   `json:"probes"`
+	Holdings []Holding `json:"holds"`
+	Effects  *Effects  `json:"effects,omitzero"` // nil when no tool counted
+	Figures  []Figure  `json:"figures"`
 	// Verdicts are added when the record is judged.
 	Verdicts []Verdict `json:"verdicts"`
 }
@@ -42,8 +42,8 @@ type Experiment struct {
 	Contends bool `json:"contends"`
 	// Short says that the phases are too short for a verdict on latencies and recovery.
 	Short bool `json:"short"`
-	// Blast are patterns of the paths that may restart. No other path may.
-	Blast []string `json:"blast"`
+	// MayRestart are patterns of the paths that may restart. No other path may.
+	MayRestart []string `json:"blast"`
 	// Restarts are the least and the greatest number of restarts that there must be, by pattern of
 	// paths.
 	Restarts map[string][2]int `json:"restarts"`
@@ -96,28 +96,29 @@ type Group struct {
 	Errors map[string]uint64 `json:"errors"`
 	// Slips are calls with an outcome that is wrong in itself: lost, received twice, that of another
 	// call, or out of order.
-	Slips []Slip `json:"slips"`
+	Violations []Violation `json:"slips"`
 	// Order summarizes the calls with progress notifications; nil when there were none.
-	Order *Order `json:"order,omitzero"`
+	Streams *StreamCalls `json:"order,omitzero"`
 	// Blocks are parts of the baseline and of the fault, each with enough calls for its P999.
 	Blocks []Block `json:"blocks,omitzero"`
 }
 
 // Order summarizes the calls whose progress was sent on a stream. The client left most of these
 // streams and resumed them. These calls are not in Phases. Calls = OK + Failed + Lost + Crossed.
-type Order struct {
-	Calls    uint64 `json:"calls"`
-	OK       uint64 `json:"ok"`
-	Failed   uint64 `json:"failed"`
-	Lost     uint64 `json:"lost"`
-	Crossed  uint64 `json:"crossed"`
-	Events   uint64 `json:"events"`           // messages on streams, without repetitions
-	Resumed  uint64 `json:"resumed"`          // times that a client resumed a stream and got the rest
-	Refused  uint64 `json:"refused"`          // times that resuming was refused
-	Replayed uint64 `json:"replayed"`         // messages that were replayed, as required
-	Slips    uint64 `json:"slips"`            // messages that were out of order
-	Error    string `json:"error,omitzero"`   // the last error of a failed call
-	Unheard  string `json:"unheard,omitzero"` // why no call could have progress notifications
+type StreamCalls struct {
+	Calls   uint64 `json:"calls"`
+	OK      uint64 `json:"ok"`
+	Failed  uint64 `json:"failed"`
+	Lost    uint64 `json:"lost"`
+	Crossed uint64 `json:"crossed"`
+	Events  uint64 `json:"events"` // messages on streams, without repetitions
+	// times that a client resumed a stream and got the rest
+	Resumed     uint64 `json:"resumed"`
+	Refused     uint64 `json:"refused"`          // times that resuming was refused
+	Replayed    uint64 `json:"replayed"`         // messages that were replayed, as required
+	Slips       uint64 `json:"slips"`            // messages that were out of order
+	Error       string `json:"error,omitzero"`   // the last error of a failed call
+	Unavailable string `json:"unheard,omitzero"` // why no call could have progress notifications
 }
 
 // Block is a part of a phase.
@@ -166,8 +167,8 @@ type Second struct {
 	Max    float64 `json:"max"`
 }
 
-// Slip is one call that violates an invariant.
-type Slip struct {
+// Violation is one call that violates an invariant.
+type Violation struct {
 	At   float64 `json:"at"`
 	Kind string  `json:"kind"` // lost, duplicate, crossed, order
 	Text string  `json:"text"`
@@ -227,14 +228,14 @@ type Probe struct {
 
 // Answer is the answer to a probe at a time.
 type Answer struct {
-	At float64 `json:"at"`
-	OK bool    `json:"ok"`
-	Is string  `json:"is"`
+	At   float64 `json:"at"`
+	OK   bool    `json:"ok"`
+	Text string  `json:"is"`
 }
 
-// Lasting is the name of the holding of sessions that survive the end of their host: sessions with
-// a handshake. A peer of the modern era has no session to return to.
-const Lasting = "lasting sessions"
+// LegacySessions is the name of the holding of sessions that survive the end of their host:
+// sessions with a handshake. A peer of the modern era has no session to return to.
+const LegacySessions = "lasting sessions"
 
 // Holding is a resource that the host holds, measured before the fault and at the end.
 type Holding struct {
@@ -264,8 +265,8 @@ type Holding struct {
 	Kept  float64 `json:"kept,omitzero"`
 }
 
-// Grown reports whether the unnamed part has grown by more than Share and Kept allow.
-func (h Holding) Grown() bool { return h.Share > 0 && h.Surplus() > max(h.Before*h.Share, h.Kept) }
+// Leaked reports whether the unnamed part has grown by more than Share and Kept allow.
+func (h Holding) Leaked() bool { return h.Share > 0 && h.Surplus() > max(h.Before*h.Share, h.Kept) }
 
 // Surplus returns the growth of the unnamed part.
 func (h Holding) Surplus() float64 { return (h.After - h.Named) - (h.Before - h.NamedBefore) }
@@ -289,10 +290,10 @@ type Figure struct {
 	Unit    string    `json:"unit"`
 	Samples []float64 `json:"samples"`
 	Goal    float64   `json:"goal"` // the largest allowed value; 0 is none
-	// Because says why the goal differs from the catalogue's.
-	Because string `json:"because,omitzero"`
-	// Meanwhile says that the figure can be measured only while a fault lasts.
-	Meanwhile bool `json:"meanwhile,omitzero"`
+	// Reason says why the goal differs from the catalogue's.
+	Reason string `json:"because,omitzero"`
+	// DuringFault says that the figure can be measured only while a fault lasts.
+	DuringFault bool `json:"meanwhile,omitzero"`
 }
 
 // The results of a verdict.
@@ -305,8 +306,8 @@ const (
 
 // Verdict is the judgement on one invariant.
 type Verdict struct {
-	ID    string `json:"id"`   // I1 to I13, or E1 to E4
-	Text  string `json:"text"` // the invariant
-	Is    string `json:"is"`   // pass, fail, unclear, not judged
-	Found string `json:"found"`
+	ID     string `json:"id"`   // I1 to I13, or E1 to E4
+	Text   string `json:"text"` // the invariant
+	Result string `json:"is"`   // pass, fail, unclear, not judged
+	Found  string `json:"found"`
 }

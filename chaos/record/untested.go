@@ -5,14 +5,14 @@ import "slices"
 // inSeconds are the units of figures that are times.
 var inSeconds = map[string]float64{"ms": 0.001, "s": 1}
 
-// Untested returns the figures that the run had no chance to measure. They can be measured only
+// Unmeasured returns the figures that the run had no chance to measure. They can be measured only
 // while a fault lasts, their goals allow more time than any fault that struck has lasted, and they
 // have no samples. If a silent fault struck and nothing is known or expected about its detection,
 // the figure of detection is untested too.
-func (r *Record) Untested() (list []Figure) {
-	lasted := r.Lasted()
+func (r *Record) Unmeasured() (list []Figure) {
+	lasted := r.LongestFault()
 	for _, f := range r.Figures {
-		if f.Meanwhile && len(f.Samples) == 0 && lasted > 0 && f.Goal*inSeconds[f.Unit] > lasted {
+		if f.DuringFault && len(f.Samples) == 0 && lasted > 0 && f.Goal*inSeconds[f.Unit] > lasted {
 			list = append(list, f)
 		}
 	}
@@ -23,7 +23,7 @@ func (r *Record) Untested() (list []Figure) {
 		return s.Silent && s.Error == "" && s.Hits > 0
 	})
 	if silent && !found {
-		list = append(list, Figure{Name: detect, Unit: "ms", Meanwhile: true})
+		list = append(list, Figure{Name: detect, Unit: "ms", DuringFault: true})
 	}
 	return list
 }
@@ -31,8 +31,8 @@ func (r *Record) Untested() (list []Figure) {
 // detect is the figure of the time until the host detects a fault.
 const detect = "detect_ms"
 
-// Lasted returns the length of the longest fault that struck, in seconds, or 0 if none did.
-func (r *Record) Lasted() (longest float64) {
+// LongestFault returns the length of the longest fault that struck, in seconds, or 0 if none did.
+func (r *Record) LongestFault() (longest float64) {
 	for _, s := range r.Strikes {
 		if s.Error == "" && s.Hits > 0 {
 			longest = max(longest, s.To-s.From)

@@ -5,9 +5,9 @@ import "testing"
 // A figure that can be measured only while a fault lasts is untested if no fault lasted as long as
 // the figure's goal.
 func TestFiguresThatAFaultWasTooShortForAreUntested(t *testing.T) {
-	detect := Figure{Name: "detect_ms", Unit: "ms", Goal: 5100, Meanwhile: true}
+	detect := Figure{Name: "detect_ms", Unit: "ms", Goal: 5100, DuringFault: true}
 	shown, later, free := detect, detect, detect
-	shown.Samples, later.Meanwhile, free.Goal = []float64{3}, false, 0
+	shown.Samples, later.DuringFault, free.Goal = []float64{3}, false, 0
 	silent := []Strike{{From: 6, To: 9, Hits: 1, Silent: true}}
 	missed, refused := []Strike{{From: 6, To: 9, Silent: true}}, []Strike{
 		{From: 6, To: 9, Hits: 1, Silent: true, Error: "no process"},
@@ -36,10 +36,10 @@ func TestFiguresThatAFaultWasTooShortForAreUntested(t *testing.T) {
 		{"it is expected, and told once", Record{Figures: []Figure{detect}, Strikes: silent}, true},
 		{"nothing hangs", Record{Strikes: missed}, false},
 		{"nothing was made to hang", Record{Strikes: refused}, false},
-		{"in seconds", Record{Figures: []Figure{{Unit: "s", Goal: 5, Meanwhile: true}},
+		{"in seconds", Record{Figures: []Figure{{Unit: "s", Goal: 5, DuringFault: true}},
 			Strikes: strike(4)}, true},
 	} {
-		if got := c.r.Untested(); (len(got) == 1) != c.want {
+		if got := c.r.Unmeasured(); (len(got) == 1) != c.want {
 			t.Errorf("%s: %v, want %t", c.name, got, c.want)
 		}
 	}

@@ -52,7 +52,7 @@ func (c *chapter) remark(r *record.Record) {
 	}
 	if rest := wrong - maxLanes; rest > 0 {
 		c.Remarks = append(c.Remarks,
-			fmt.Sprintf("Not injected, or went wrong: %s.", things(rest, "more fault", "more faults")))
+			fmt.Sprintf("Not injected, or went wrong: %s.", countNoun(rest, "more fault", "more faults")))
 	}
 }
 
@@ -72,19 +72,20 @@ func troubleOf(s record.Strike) string {
 func tilesOf(s summary) []tile {
 	t, o := s.Target, s.Others
 	list := []tile{
-		{"injected", things(s.Hits, "hit", "hits"), "of " + things(s.Faults, "fault", "faults"), ""},
-		{"restarted", things(s.Restarts, "time", "times"), "rows of the supervision tree", ""},
+		{"injected", countNoun(s.Hits, "hit", "hits"),
+			"of " + countNoun(s.Faults, "fault", "faults"), ""},
+		{"restarted", countNoun(s.Restarts, "time", "times"), "rows of the supervision tree", ""},
 	}
 	if len(t.Tenants) > 0 {
 		list = append(list, tile{
-			"target: failed", things(t.Failed, "call", "calls"),
-			"of " + draw.Count(t.Calls) + ", " + and(t.Tenants), "target",
+			"target: failed", countNoun(t.Failed, "call", "calls"),
+			"of " + draw.Count(t.Calls) + ", " + joinNames(t.Tenants), "target",
 		})
 	}
 	if len(o.Tenants) > 0 {
 		list = append(list, tile{
-			"bystanders: failed", things(o.Failed, "call", "calls"),
-			"of " + draw.Count(o.Calls) + ", " + and(o.Tenants), "other",
+			"bystanders: failed", countNoun(o.Failed, "call", "calls"),
+			"of " + draw.Count(o.Calls) + ", " + joinNames(o.Tenants), "other",
 		},
 			tile{
 				"bystanders: p99", millis(o.During.P99),
@@ -99,7 +100,7 @@ const countless = 1_000_000
 
 // declared lists the effects on the tree that the experiment expects.
 func declared(e record.Experiment) (list []string) {
-	for _, p := range e.Blast {
+	for _, p := range e.MayRestart {
 		list = append(list, name(p))
 	}
 	for _, p := range slices.Sorted(maps.Keys(e.Restarts)) {
@@ -107,9 +108,9 @@ func declared(e record.Experiment) (list []string) {
 		says := fmt.Sprintf("%s to %s restarts", draw.Count(least), draw.Count(most))
 		switch {
 		case least == most:
-			says = things(least, "restart", "restarts")
+			says = countNoun(least, "restart", "restarts")
 		case most > countless:
-			says = "at least " + things(least, "restart", "restarts")
+			says = "at least " + countNoun(least, "restart", "restarts")
 		}
 		if i := slices.Index(list, name(p)); i >= 0 {
 			list[i] += ": " + says
@@ -125,7 +126,8 @@ func effects(e *record.Effects) string {
 		return ""
 	}
 	said := fmt.Sprintf("Tools that count were called %s and had %s; %s beyond the first of one call.",
-		things(e.Asked, "time", "times"), things(e.Done, "effect", "effects"), draw.Count(e.Doubled))
+		countNoun(e.Asked, "time", "times"), countNoun(e.Done, "effect", "effects"),
+		draw.Count(e.Doubled))
 	if len(e.Twice) > 0 {
 		said += " Twice: " + text(strings.Join(e.Twice, ", ")) + "."
 	}
@@ -137,9 +139,9 @@ func effects(e *record.Effects) string {
 
 // order summarizes the calls that had a stream.
 func order(groups []record.Group) string {
-	var sum record.Order
+	var sum record.StreamCalls
 	for _, g := range groups {
-		if o := g.Order; o != nil {
+		if o := g.Streams; o != nil {
 			sum.Calls += o.Calls
 			sum.OK += o.OK
 			sum.Events += o.Events
@@ -154,16 +156,16 @@ func order(groups []record.Group) string {
 	}
 	return fmt.Sprintf("Beside them %s told of their progress, %s without an answer: %s, %s out of "+
 		"order. Clients left streams and came back %s, were refused %s, and %s came again.",
-		things(sum.Calls, "call was", "calls were"), draw.Count(sum.Calls-sum.OK),
-		things(sum.Events, "message", "messages"), draw.Count(sum.Slips),
-		things(sum.Resumed, "time", "times"),
-		things(sum.Refused, "time", "times"), things(sum.Replayed, "message", "messages"))
+		countNoun(sum.Calls, "call was", "calls were"), draw.Count(sum.Calls-sum.OK),
+		countNoun(sum.Events, "message", "messages"), draw.Count(sum.Slips),
+		countNoun(sum.Resumed, "time", "times"),
+		countNoun(sum.Refused, "time", "times"), countNoun(sum.Replayed, "message", "messages"))
 }
 
 // first returns at most most entries of a list, and notes how many are left out.
 func first[T any](c *chapter, what string, list []T, most int) []T {
 	if rest := len(list) - most; rest > 0 {
-		c.Left[what] = "… " + things(rest, "more", "more")
+		c.Left[what] = "… " + countNoun(rest, "more", "more")
 		return list[:most]
 	}
 	return list
@@ -173,7 +175,7 @@ func first[T any](c *chapter, what string, list []T, most int) []T {
 func (c *chapter) list(r *record.Record) {
 	for _, v := range first(c, "verdicts", r.Verdicts, maxList) {
 		c.Verdicts = append(c.Verdicts, verdictLine{
-			verdictState(v.Is), name(v.ID), text(v.Text), text(v.Found),
+			verdictState(v.Result), name(v.ID), text(v.Text), text(v.Found),
 		})
 	}
 	for _, f := range first(c, "figures", r.Figures, maxList) {
@@ -182,21 +184,21 @@ func (c *chapter) list(r *record.Record) {
 	for _, p := range first(c, "probes", r.Probes, maxList) {
 		wrong, last := 0, nothing
 		for _, a := range p.Answers {
-			last = text(a.Is)
+			last = text(a.Text)
 			if !a.OK {
 				wrong++
 			}
 		}
 		c.Probes = append(c.Probes, probeLine{
-			name(p.Name), things(len(p.Answers), "time", "times"), draw.Count(wrong), last,
+			name(p.Name), countNoun(len(p.Answers), "time", "times"), draw.Count(wrong), last,
 		})
 	}
-	for _, h := range first(c, "holds", notable(r.Holds), maxList) {
+	for _, h := range first(c, "holds", changedHoldings(r.Holdings), maxList) {
 		c.Holds = append(c.Holds, holdOf(h))
 	}
 	type slip struct {
 		tenant string
-		record.Slip
+		record.Violation
 	}
 	var errors []errorLine
 	var slips []slip
@@ -208,7 +210,7 @@ func (c *chapter) list(r *record.Record) {
 		for _, e := range byNumber {
 			errors = append(errors, errorLine{tenant, text(e), draw.Count(g.Errors[e])})
 		}
-		for _, s := range g.Slips {
+		for _, s := range g.Violations {
 			slips = append(slips, slip{tenant, s})
 		}
 	}
@@ -216,7 +218,7 @@ func (c *chapter) list(r *record.Record) {
 	for _, s := range first(c, "slips", slips, maxSlips) {
 		c.Slips = append(c.Slips, slipLine{s.tenant, seconds(s.At), name(s.Kind), text(s.Text)})
 	}
-	for _, e := range first(c, "events", weighty(r.Events), maxEvents) {
+	for _, e := range first(c, "events", importantEvents(r.Events), maxEvents) {
 		where := e.Path
 		if where == "" {
 			where = strings.Trim(e.Tenant+"/"+e.Server, "/")
@@ -227,9 +229,9 @@ func (c *chapter) list(r *record.Record) {
 	}
 }
 
-// notable removes the holdings of a family whose number has not changed, because there are many of
-// them.
-func notable(list []record.Holding) []record.Holding {
+// changedHoldings removes the holdings of a family whose number has not changed, because there are
+// many of them.
+func changedHoldings(list []record.Holding) []record.Holding {
 	return slices.DeleteFunc(slices.Clone(list), func(h record.Holding) bool {
 		return h.Family != "" && h.Before == h.After
 	})
@@ -244,8 +246,8 @@ func particulars(e record.Event) string {
 	return text(strings.Join(parts, " "))
 }
 
-// weighty returns the events that report trouble or its end.
-func weighty(list []record.Event) []record.Event {
+// importantEvents returns the events that report trouble or its end.
+func importantEvents(list []record.Event) []record.Event {
 	return slices.DeleteFunc(slices.Clone(list), func(e record.Event) bool {
 		return e.Level != "warn" && e.Level != "error" && e.Name != record.Restarted &&
 			!strings.HasPrefix(e.Name, "fault")
@@ -279,14 +281,14 @@ func holdOf(h record.Holding) holdLine {
 func factsOf(r *record.Record) []fact {
 	var load []string
 	for _, g := range r.Groups[:min(len(r.Groups), maxTenants)] {
-		load = append(load, fmt.Sprintf("%s %s calls/s", name(g.Tenant), draw.Three(g.Rate)))
+		load = append(load, fmt.Sprintf("%s %s calls/s", name(g.Tenant), draw.ThreeDigits(g.Rate)))
 	}
 	if rest := len(r.Groups) - maxTenants; rest > 0 {
-		load = append(load, things(rest, "more", "more"))
+		load = append(load, countNoun(rest, "more", "more"))
 	}
 	expected := []string{"any number of failed calls of the target"}
 	if most := r.Experiment.TargetErrors; most >= 0 {
-		expected[0] = "at most " + things(most, "failed call", "failed calls") + " of the target"
+		expected[0] = "at most " + countNoun(most, "failed call", "failed calls") + " of the target"
 	}
 	if r.Experiment.Recovery > 0 {
 		expected = append(expected, "recovery within "+seconds(r.Experiment.Recovery))

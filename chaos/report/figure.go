@@ -21,7 +21,7 @@ func figureOf(f record.Figure) figureLine {
 	list := sorted(f.Samples)
 	l := figureLine{
 		Name: name(f.Name), Median: nothing, Largest: nothing, Samples: draw.Count(len(list)),
-		Because: text(f.Because),
+		Because: text(f.Reason),
 	}
 	end := 0.0
 	if len(list) > 0 {
@@ -37,7 +37,7 @@ func figureOf(f record.Figure) figureLine {
 	}
 	at := func(v float64) float64 { return max(v, 0) / end * 0.94 * width }
 	if l.Goal != "" {
-		l.Strip.Goal = draw.Hundredth(at(f.Goal))
+		l.Strip.Goal = draw.Percent(at(f.Goal))
 	}
 	var ticks draw.Path
 	last := -1.0

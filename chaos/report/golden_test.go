@@ -23,10 +23,10 @@ func samples() []record.Record {
 	alone.Aborted = "the host did not answer for 2 s"
 	noisy := sample{name: "noisy-tenant", title: "One tenant floods", kind: "tenant.flood", seed: 3,
 		seconds: 3, leak: true}.record()
-	noisy.Groups[1].Slips = []record.Slip{
+	noisy.Groups[1].Violations = []record.Violation{
 		{At: 4.2, Kind: "crossed", Text: "the answer was that of initech's call 17"},
 	}
-	noisy.Groups[1].Order = &record.Order{
+	noisy.Groups[1].Streams = &record.StreamCalls{
 		Calls: 18, OK: 17, Failed: 1, Events: 155, Resumed: 9, Refused: 1, Replayed: 21, Slips: 1,
 	}
 	noisy.Effects = &record.Effects{

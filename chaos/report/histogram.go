@@ -48,10 +48,10 @@ func histogramsOf(r *record.Record) (list []histograms) {
 		if len(t.Tenants) == 0 {
 			continue
 		}
-		h := histograms{Who: and(t.Tenants), Class: role.class}
+		h := histograms{Who: joinNames(t.Tenants), Class: role.class}
 		for d := low; d <= high; d++ {
 			h.Axis = append(h.Axis, mark{
-				At: draw.Hundredth(float64(d-low) / float64(high-low) * width), Text: decade(d),
+				At: draw.Percent(float64(d-low) / float64(high-low) * width), Text: decade(d),
 				Minor: high-low > 4 && (d-low)%2 == 1,
 			})
 		}
@@ -103,7 +103,7 @@ func histogramOf(r *record.Record, role, phase, says string, of record.Calls,
 			bars.Rect(float64(i)*each, tall-y, each*0.86, y)
 		}
 	}
-	h.Bars, h.P50, h.P99 = bars.String(), draw.Hundredth(place(of.P50)*width),
-		draw.Hundredth(place(of.P99)*width)
+	h.Bars, h.P50, h.P99 = bars.String(), draw.Percent(place(of.P50)*width),
+		draw.Percent(place(of.P99)*width)
 	return h
 }

@@ -101,8 +101,8 @@ func suiteOf(r *record.Record) junitSuite {
 	}
 	for _, v := range r.Verdicts {
 		c := junitCase{Name: name(v.ID) + " " + text(v.Text)}
-		is, found := verdictState(v.Is).Word, text(v.Found)
-		switch v.Is {
+		is, found := verdictState(v.Result).Word, text(v.Found)
+		switch v.Result {
 		case record.Pass:
 		case record.Fail:
 			c.Failure = &junitReason{Message: found, Type: is, Text: found}
@@ -135,7 +135,7 @@ func suiteOf(r *record.Record) junitSuite {
 
 // machine describes the machine of the run in one line.
 func machine(h record.Host) string {
-	return fmt.Sprintf("%s, %s, %s, %s", name(h.CPU), things(h.Cores, "core", "cores"),
+	return fmt.Sprintf("%s, %s, %s, %s", name(h.CPU), countNoun(h.Cores, "core", "cores"),
 		name(h.System), name(h.Go))
 }
 

@@ -20,8 +20,8 @@ const (
 	plain = " "
 )
 
-// things returns a number with its noun in the singular or the plural.
-func things[N int | int64 | uint64](n N, one, many string) string {
+// countNoun returns a number with its noun in the singular or the plural.
+func countNoun[N int | int64 | uint64](n N, one, many string) string {
 	if n == 1 {
 		return "1" + apart + one
 	}
@@ -29,7 +29,7 @@ func things[N int | int64 | uint64](n N, one, many string) string {
 }
 
 // of returns "none of 12" or "3 of 12".
-func of(n, all uint64) string {
+func outOf(n, all uint64) string {
 	if n == 0 {
 		return "none of " + draw.Count(all)
 	}
@@ -45,9 +45,9 @@ func millis(v float64) string {
 	case v < 1:
 		return strconv.FormatFloat(v, 'f', 2, 64) + apart + "ms"
 	case v < 1000:
-		return draw.Three(v) + apart + "ms"
+		return draw.ThreeDigits(v) + apart + "ms"
 	}
-	return draw.Three(v/1000) + apart + "s"
+	return draw.ThreeDigits(v/1000) + apart + "s"
 }
 
 // seconds formats a time of the run.
@@ -70,7 +70,7 @@ func quantity(v float64, unit string) string {
 	case unit == "bytes" || unit == "B":
 		return bytesOf(v)
 	}
-	return strings.TrimSpace(draw.Three(v) + apart + telemetry.Clean(unit, maxWord))
+	return strings.TrimSpace(draw.ThreeDigits(v) + apart + telemetry.Clean(unit, maxWord))
 }
 
 func bytesOf(v float64) string {
@@ -79,17 +79,17 @@ func bytesOf(v float64) string {
 		name string
 	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
 		if math.Abs(v) >= u.size {
-			return draw.Three(v/u.size) + apart + u.name
+			return draw.ThreeDigits(v/u.size) + apart + u.name
 		}
 	}
-	return draw.Three(v) + apart + "B"
+	return draw.ThreeDigits(v) + apart + "B"
 }
 
-// and joins names. It shows at most three of them and counts the others.
-func and(names []string) string {
+// joinNames joins names. It shows at most three of them and counts the others.
+func joinNames(names []string) string {
 	const most = 3
 	if rest := len(names) - most; rest > 0 {
-		names = append(slices.Clone(names[:most]), things(rest, "other", "others"))
+		names = append(slices.Clone(names[:most]), countNoun(rest, "other", "others"))
 	}
 	if len(names) < 2 {
 		return strings.Join(names, "")

@@ -129,10 +129,10 @@ func TestLongRecordsStayShort(t *testing.T) {
 		})
 		r.Probes = append(r.Probes, record.Probe{Name: "p", Answers: []record.Answer{{At: at}}})
 		r.Figures = append(r.Figures, record.Figure{Name: "f", Samples: []float64{at}})
-		r.Verdicts = append(r.Verdicts, record.Verdict{ID: "I1", Is: record.Fail})
-		r.Groups[0].Slips = append(r.Groups[0].Slips, record.Slip{Kind: "lost"})
+		r.Verdicts = append(r.Verdicts, record.Verdict{ID: "I1", Result: record.Fail})
+		r.Groups[0].Violations = append(r.Groups[0].Violations, record.Violation{Kind: "lost"})
 		r.Groups[0].Errors[fmt.Sprint(i)] = 1
-		r.Experiment.Blast = append(r.Experiment.Blast, path)
+		r.Experiment.MayRestart = append(r.Experiment.MayRestart, path)
 		r.Figures[0].Samples = append(r.Figures[0].Samples, at)
 	}
 	for i := range 500 {

@@ -108,7 +108,7 @@ func HTML(w io.Writer, list []record.Record) error {
 		p.Title = "mcpd chaos: " + c.Name
 	}
 	if len(list) > 1 {
-		p.Title = "mcpd chaos: " + things(len(list), "experiment", "experiments")
+		p.Title = "mcpd chaos: " + countNoun(len(list), "experiment", "experiments")
 		p.Overall = overall(summaries)
 		p.State = gravest(summaries)
 		for i, c := range p.Chapters {
@@ -128,18 +128,18 @@ func HTML(w io.Writer, list []record.Record) error {
 
 // gravest returns the gravest state of any experiment of a run.
 func gravest(list []summary) state {
-	for _, s := range []state{broken, aborted, missed, unclear, unjudged} {
+	for _, s := range []state{stateBroken, aborted, missed, unclear, unjudged} {
 		if slices.ContainsFunc(list, func(one summary) bool { return one.State == s }) {
 			return s
 		}
 	}
-	return held
+	return stateHeld
 }
 
 // headline returns the state and its subject.
 func headline(r *record.Record, s summary) string {
 	switch s.State {
-	case broken:
+	case stateBroken:
 		return "Broken: " + strings.Join(s.Broken[:min(len(s.Broken), 13)], ", ")
 	case aborted:
 		return "Aborted"
@@ -148,9 +148,9 @@ func headline(r *record.Record, s summary) string {
 	case unclear:
 		ids := having(r, record.Unclear)
 		return "Unclear: " + strings.Join(ids[:min(len(ids), 13)], ", ")
-	case held:
+	case stateHeld:
 		if len(s.Untested) > 0 {
-			return "All that was judged held; not put to the test: " + and(s.Untested)
+			return "All that was judged held; not put to the test: " + joinNames(s.Untested)
 		}
 		return "All that was judged held"
 	}

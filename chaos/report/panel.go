@@ -56,7 +56,7 @@ func panelsOf(r *record.Record, a axis, each int) (panels []panel) {
 		if len(t.Tenants) == 0 {
 			continue
 		}
-		p := panel{Role: role.role, Who: and(t.Tenants), Class: role.class}
+		p := panel{Role: role.role, Who: joinNames(t.Tenants), Class: role.class}
 		if len(t.Tenants) > 1 {
 			p.Role += "s"
 			p.Description = "latencies of the worst of " + draw.Count(len(t.Tenants))
@@ -91,7 +91,7 @@ func (p *panel) rates(columns []column, a axis, each int) {
 	}
 	p.OK, p.Failed = area(ok), area(bad)
 	p.Rates = []mark{
-		{At: draw.Hundredth(y(top) * 10), Text: draw.Three(top) + "/s"}, {At: 100, Text: "0/s"},
+		{At: draw.Percent(y(top) * 10), Text: draw.ThreeDigits(top) + "/s"}, {At: 100, Text: "0/s"},
 	}
 }
 
@@ -113,7 +113,7 @@ func (p *panel) latencies(columns []column, a axis, each, low, high int) {
 	var lines draw.Path
 	for d := low; d <= high; d++ {
 		at := y(math.Pow(10, float64(d)))
-		p.Latencies = append(p.Latencies, mark{At: draw.Hundredth(at * 10), Text: decade(d)})
+		p.Latencies = append(p.Latencies, mark{At: draw.Percent(at * 10), Text: decade(d)})
 		if d > low && d < high {
 			lines.To('M', 0, at)
 			lines.To('H', width)

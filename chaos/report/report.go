@@ -34,12 +34,12 @@ func prose(s string) string {
 type state struct{ Word, Mark, Class string }
 
 var (
-	held     = state{"held", "✓", "good"}
-	broken   = state{"broken", "✗", "bad"}
-	aborted  = state{"aborted", "■", "bad"}
-	missed   = state{"not injected", "!", "odd"}
-	unclear  = state{"unclear", "?", "odd"}
-	unjudged = state{"not judged", "–", "none"}
+	stateHeld   = state{"held", "✓", "good"}
+	stateBroken = state{"broken", "✗", "bad"}
+	aborted     = state{"aborted", "■", "bad"}
+	missed      = state{"not injected", "!", "odd"}
+	unclear     = state{"unclear", "?", "odd"}
+	unjudged    = state{"not judged", "–", "none"}
 )
 
 // runItself is the id of the verdict on the run itself. If the run was aborted or no fault was
@@ -49,13 +49,13 @@ const runItself = "E1"
 // stateOf returns the gravest state that applies.
 func stateOf(r *record.Record) state {
 	is := func(what string) bool {
-		return slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool { return v.Is == what })
+		return slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool { return v.Result == what })
 	}
 	switch {
 	case slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool {
-		return v.Is == record.Fail && v.ID != runItself
+		return v.Result == record.Fail && v.ID != runItself
 	}):
-		return broken
+		return stateBroken
 	case r.Aborted != "":
 		return aborted
 	case len(r.Strikes) > 0 && !slices.ContainsFunc(r.Strikes, func(s record.Strike) bool {
@@ -63,11 +63,11 @@ func stateOf(r *record.Record) state {
 	}):
 		return missed
 	case is(record.Fail):
-		return broken
+		return stateBroken
 	case is(record.Unclear):
 		return unclear
 	case is(record.Pass):
-		return held
+		return stateHeld
 	}
 	return unjudged
 }
@@ -76,9 +76,9 @@ func stateOf(r *record.Record) state {
 func verdictState(is string) state {
 	switch is {
 	case record.Pass:
-		return state{is, held.Mark, held.Class}
+		return state{is, stateHeld.Mark, stateHeld.Class}
 	case record.Fail:
-		return state{is, broken.Mark, broken.Class}
+		return state{is, stateBroken.Mark, stateBroken.Class}
 	case record.Unclear:
 		return unclear
 	case record.Unjudged:
@@ -90,7 +90,7 @@ func verdictState(is string) state {
 // having returns the ids of the verdicts with that result.
 func having(r *record.Record, what string) (ids []string) {
 	for _, v := range r.Verdicts {
-		if v.Is == what {
+		if v.Result == what {
 			ids = append(ids, name(v.ID))
 		}
 	}

@@ -34,8 +34,8 @@ func (s sample) record() record.Record {
 			Name: s.name, Title: s.title, Catalogue: []string{"F05"}, Recovery: 2, TargetErrors: -1,
 			Hypothesis: "Calls of the target that are in its hands end by their deadlines; it is fenced " +
 				"and replaced within its hard deadline; nobody else notices.",
-			Blast:    []string{"mcpd/tenants/acme/request_manager"},
-			Restarts: map[string][2]int{"mcpd/tenants/acme/request_manager": {5, 5}},
+			MayRestart: []string{"mcpd/tenants/acme/request_manager"},
+			Restarts:   map[string][2]int{"mcpd/tenants/acme/request_manager": {5, 5}},
 		},
 		Host: record.Host{
 			Version: "v0.5.0-test", Go: "go1.26.8", CPU: "a made-up processor", Cores: 2,
@@ -87,14 +87,14 @@ func (s sample) record() record.Record {
 	r.Rows = sampleRows()
 	r.Probes = []record.Probe{{Name: "ready"}, {Name: "request manager runs"}}
 	for at := 0.0; at < end; at += 0.5 {
-		r.Probes[0].Answers = append(r.Probes[0].Answers, record.Answer{At: at, OK: true, Is: "200"})
-		answer := record.Answer{At: at, OK: true, Is: "running"}
+		r.Probes[0].Answers = append(r.Probes[0].Answers, record.Answer{At: at, OK: true, Text: "200"})
+		answer := record.Answer{At: at, OK: true, Text: "running"}
 		if broken(at) {
-			answer = record.Answer{At: at, Is: "hung"}
+			answer = record.Answer{At: at, Text: "hung"}
 		}
 		r.Probes[1].Answers = append(r.Probes[1].Answers, answer)
 	}
-	r.Holds = []record.Holding{
+	r.Holdings = []record.Holding{
 		{Name: "goroutines", Before: 412, After: 417, Named: 5, Peak: 733, Exact: true},
 		{Name: "descriptors", Before: 61, After: 61, Peak: 64, Exact: true},
 		{Name: "children", Before: 3, After: 3, Peak: 3, Exact: true},
@@ -104,11 +104,11 @@ func (s sample) record() record.Record {
 	r.Figures = []record.Figure{
 		{Name: "recovery_s", Unit: "s", Samples: []float64{0.8}, Goal: 2},
 		{Name: "detect_ms", Unit: "ms", Samples: detected, Goal: s.seconds / 12 * 1100,
-			Because: "the hard deadline of a request manager and 100 ms"}, {Name: "restart_ms", Unit: "ms",
+			Reason: "the hard deadline of a request manager and 100 ms"}, {Name: "restart_ms", Unit: "ms",
 			Samples: []float64{0.42, 0.61, 0.55, 0.71, 0.48}, Goal: 5},
 	}
 	verdict := func(id, must, is, found string) {
-		r.Verdicts = append(r.Verdicts, record.Verdict{ID: id, Text: must, Is: is, Found: found})
+		r.Verdicts = append(r.Verdicts, record.Verdict{ID: id, Text: must, Result: is, Found: found})
 	}
 	felt, p99 := record.Pass, "1.02 times the baseline (0.97 to 1.08)"
 	if s.leak {

@@ -31,7 +31,7 @@ func summarize(r *record.Record) summary {
 			s.Hits += strike.Hits
 		}
 	}
-	for _, f := range r.Untested() {
+	for _, f := range r.Unmeasured() {
 		s.Untested = append(s.Untested, name(f.Name))
 	}
 	s.Restarts = r.Restarts()
@@ -69,12 +69,12 @@ func broke(r *record.Record) string {
 	}
 	var parts []string
 	if len(kinds) > 0 {
-		parts = append(parts, fmt.Sprintf("%s struck %s at %s.", and(kinds),
-			things(hits, "time", "times"), some(targets)))
+		parts = append(parts, fmt.Sprintf("%s struck %s at %s.", joinNames(kinds),
+			countNoun(hits, "time", "times"), some(targets)))
 	}
 	if len(idle) > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s never struck: %s.", len(idle),
-			things(faults, "fault", "faults"), some(idle)))
+			countNoun(faults, "fault", "faults"), some(idle)))
 	}
 	return strings.Join(parts, " ")
 }
@@ -82,7 +82,7 @@ func broke(r *record.Record) string {
 // untested says which figures could not be judged.
 func untested(r *record.Record) string {
 	var list []string
-	for _, f := range r.Untested() {
+	for _, f := range r.Unmeasured() {
 		if f.Goal == 0 {
 			return unseen(r)
 		}
@@ -91,8 +91,8 @@ func untested(r *record.Record) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Not put to the test: %s: no fault lasted longer than %s.", and(list),
-		seconds(r.Lasted()))
+	return fmt.Sprintf("Not put to the test: %s: no fault lasted longer than %s.", joinNames(list),
+		seconds(r.LongestFault()))
 }
 
 // unseen says which silent faults the host did not detect, if the experiment sets no goal for their
@@ -104,8 +104,9 @@ func unseen(r *record.Record) string {
 			kinds = append(kinds, name(s.Kind))
 		}
 	}
-	return fmt.Sprintf("The host did not find out %s: no fault lasted longer than %s.", and(kinds),
-		seconds(r.Lasted()))
+	return fmt.Sprintf("The host did not find out %s: no fault lasted longer than %s.",
+		joinNames(kinds),
+		seconds(r.LongestFault()))
 }
 
 // some names the first target and counts the others: a fault that kills processes again and again
@@ -114,7 +115,7 @@ func some(names []string) string {
 	if len(names) > 2 {
 		return names[0] + " and " + draw.Count(len(names)-1) + " others"
 	}
-	return and(names)
+	return joinNames(names)
 }
 
 // hurt says how many calls of the tenants failed.
@@ -194,15 +195,15 @@ func noticed(r *record.Record, t tally) string {
 			bad += failed(c) + c.Duplicate
 		}
 		if g.Role == record.Bystander && bad > 0 {
-			who = append(who, fmt.Sprintf("%s (%s calls)", name(g.Tenant), of(bad, sent)))
+			who = append(who, fmt.Sprintf("%s (%s calls)", name(g.Tenant), outOf(bad, sent)))
 		}
 	}
 	is := ""
 	latency := latency(t)
 	if i := slices.IndexFunc(r.Verdicts, func(v record.Verdict) bool {
-		return v.ID == "I4" && v.Is != record.Unjudged
+		return v.ID == "I4" && v.Result != record.Unjudged
 	}); i >= 0 {
-		is = r.Verdicts[i].Is
+		is = r.Verdicts[i].Result
 		// the limit is shown with the verdict
 		if found, _, _ := strings.Cut(text(r.Verdicts[i].Found), ";"); found != "" {
 			latency = "; " + strings.TrimSuffix(found, ".")
@@ -210,13 +211,13 @@ func noticed(r *record.Record, t tally) string {
 	}
 	switch {
 	case len(who) > 0:
-		return fmt.Sprintf("Others noticed: %s%s.", and(who), latency)
+		return fmt.Sprintf("Others noticed: %s%s.", joinNames(who), latency)
 	case is == record.Fail:
-		return fmt.Sprintf("Others noticed, though %s calls of %s failed%s.", of(0, t.Calls),
-			and(t.Tenants), latency)
+		return fmt.Sprintf("Others noticed, though %s calls of %s failed%s.", outOf(0, t.Calls),
+			joinNames(t.Tenants), latency)
 	case is == record.Pass:
-		return fmt.Sprintf("Nobody else noticed: %s calls of %s failed%s.", of(0, t.Calls),
-			and(t.Tenants), latency)
+		return fmt.Sprintf("Nobody else noticed: %s calls of %s failed%s.", outOf(0, t.Calls),
+			joinNames(t.Tenants), latency)
 	}
 	return sentenceOf(t) + latency + "."
 }
@@ -231,7 +232,7 @@ func latency(t tally) string {
 
 // sentenceOf says how many calls failed, as the beginning of a sentence.
 func sentenceOf(t tally) string {
-	s := fmt.Sprintf("%s calls of %s failed", of(t.Failed, t.Calls), and(t.Tenants))
+	s := fmt.Sprintf("%s calls of %s failed", outOf(t.Failed, t.Calls), joinNames(t.Tenants))
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
@@ -246,7 +247,7 @@ func ended(r *record.Record) string {
 // overall summarizes a run of many experiments in one sentence.
 func overall(list []summary) string {
 	var parts []string
-	for _, s := range []state{broken, aborted, missed, unclear, unjudged, held} {
+	for _, s := range []state{stateBroken, aborted, missed, unclear, unjudged, stateHeld} {
 		n := 0
 		for _, one := range list {
 			if one.State == s {
@@ -263,6 +264,6 @@ func overall(list []summary) string {
 	}
 	sum := merge(others)
 	sum.Tenants = []string{"bystanders"}
-	return fmt.Sprintf("%s: %s. %s.", things(len(list), "experiment", "experiments"),
+	return fmt.Sprintf("%s: %s. %s.", countNoun(len(list), "experiment", "experiments"),
 		strings.Join(parts, ", "), sentenceOf(sum))
 }

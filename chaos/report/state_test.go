@@ -15,7 +15,7 @@ import (
 func TestAnExperimentIsWhatIsGravest(t *testing.T) {
 	verdicts := func(list ...string) (r record.Record) {
 		for _, is := range list {
-			r.Verdicts = append(r.Verdicts, record.Verdict{ID: "I1", Is: is})
+			r.Verdicts = append(r.Verdicts, record.Verdict{ID: "I1", Result: is})
 		}
 		return r
 	}
@@ -27,23 +27,24 @@ func TestAnExperimentIsWhatIsGravest(t *testing.T) {
 	// E1 is the verdict on the run itself and not an invariant of the host, so the states aborted and
 	// missed take precedence.
 	ended, idle, partly := verdicts(record.Pass), verdicts(record.Pass), verdicts(record.Pass)
-	ended.Verdicts = append(ended.Verdicts, record.Verdict{ID: "E1", Is: record.Fail})
+	ended.Verdicts = append(ended.Verdicts, record.Verdict{ID: "E1", Result: record.Fail})
 	idle.Verdicts, partly.Verdicts = ended.Verdicts, ended.Verdicts
 	ended.Aborted, idle.Strikes, partly.Strikes = "interrupted", []record.Strike{{},
 		{Error: "no such row"}}, once.Strikes
 	unhealed := verdicts(record.Pass)
 	unhealed.Verdicts, unhealed.Strikes = ended.Verdicts, []record.Strike{{Wrong: "not healed"}}
 	hurt := ended
-	hurt.Verdicts = append([]record.Verdict{{ID: "I3", Is: record.Fail}}, ended.Verdicts...)
+	hurt.Verdicts = append([]record.Verdict{{ID: "I3", Result: record.Fail}}, ended.Verdicts...)
 	for _, test := range []struct {
 		r    record.Record
 		want state
 	}{
 		{verdicts(), unjudged}, {verdicts(record.Unjudged), unjudged}, {verdicts("splendid"), unjudged},
-		{verdicts(record.Pass, record.Unjudged), held},
+		{verdicts(record.Pass, record.Unjudged), stateHeld},
 		{verdicts(record.Pass, record.Unclear), unclear}, {guarded, aborted},
-		{verdicts(record.Unclear, record.Fail), broken}, {struck, missed}, {once, held},
-		{ended, aborted}, {idle, missed}, {partly, broken}, {hurt, broken}, {unhealed, broken},
+		{verdicts(record.Unclear, record.Fail), stateBroken}, {struck, missed}, {once, stateHeld},
+		{ended, aborted}, {idle, missed}, {partly, stateBroken}, {hurt, stateBroken},
+		{unhealed, stateBroken},
 	} {
 		if got := stateOf(&test.r); got != test.want {
 			t.Errorf("%+v is %v, want %v", test.r.Verdicts, got, test.want)
@@ -60,7 +61,7 @@ func TestRestartsAreThoseOfTheVerdict(t *testing.T) {
 	early.At = -0.5 // before the run began
 	r := record.Record{
 		Experiment: record.Experiment{
-			Blast: []string{kept, gone}, Restarts: map[string][2]int{kept: {3, 3}, gone: {2, 2}},
+			MayRestart: []string{kept, gone}, Restarts: map[string][2]int{kept: {3, 3}, gone: {2, 2}},
 		},
 		Rows: []record.Row{
 			{Path: kept, Restarts: 3, Incarnations: 3, Before: "running", After: "running"},
@@ -70,8 +71,8 @@ func TestRestartsAreThoseOfTheVerdict(t *testing.T) {
 	const want = 5
 	for _, v := range verdict.Judge(r) {
 		if says := fmt.Sprint(want, " restarts,"); v.ID == "I9" &&
-			(v.Is != record.Pass || !strings.HasPrefix(v.Found, says)) {
-			t.Errorf("I9: %s, %s; want %s", v.Is, v.Found, says)
+			(v.Result != record.Pass || !strings.HasPrefix(v.Found, says)) {
+			t.Errorf("I9: %s, %s; want %s", v.Result, v.Found, says)
 		}
 	}
 	if got := summarize(&r).Restarts; got != want {
@@ -120,7 +121,7 @@ func TestSentenceSaysWhoNoticed(t *testing.T) {
 				group("initech", record.Bystander, test.failed, test.twice),
 			},
 			Verdicts: []record.Verdict{
-				{ID: "I4", Is: test.i4, Found: test.found}, {ID: "I5", Is: record.Pass},
+				{ID: "I4", Result: test.i4, Found: test.found}, {ID: "I5", Result: record.Pass},
 			},
 			Figures: []record.Figure{{Name: "recovery_s", Unit: "s", Samples: []float64{0.3}}},
 		}
@@ -141,7 +142,7 @@ func TestSentenceSaysWhoNoticed(t *testing.T) {
 func TestUnhealedFaultWasInjected(t *testing.T) {
 	r := record.Record{
 		Strikes: []record.Strike{{Kind: "child.stop", Target: "demo of acme", Hits: 1,
-			Wrong: "not healed: no answer"}}, Verdicts: []record.Verdict{{ID: "E1", Is: record.Fail}},
+			Wrong: "not healed: no answer"}}, Verdicts: []record.Verdict{{ID: "E1", Result: record.Fail}},
 	}
 	for form, write := range map[string]func(io.Writer, []record.Record) error{"text": Text,
 		"page": HTML, "junit": JUnit} {
@@ -218,8 +219,8 @@ func TestWhatWasNotPutToTheTestStandsAtTheTop(t *testing.T) {
 	r := record.Record{
 		Experiment: record.Experiment{Name: "hang", Title: "A request manager hangs"},
 		Strikes:    []record.Strike{{Kind: "actor.hang", Target: "acme", From: 6, To: 10, Hits: 1}},
-		Figures:    []record.Figure{{Name: "detect_ms", Unit: "ms", Goal: 5100, Meanwhile: true}},
-		Verdicts:   []record.Verdict{{ID: "I3", Is: record.Pass}},
+		Figures:    []record.Figure{{Name: "detect_ms", Unit: "ms", Goal: 5100, DuringFault: true}},
+		Verdicts:   []record.Verdict{{ID: "I3", Result: record.Pass}},
 	}
 	var b bytes.Buffer
 	if err := Text(&b, []record.Record{r, r}); err != nil {

@@ -55,7 +55,7 @@ func writeExperiment(b *bytes.Buffer, r *record.Record, s summary) {
 		b.WriteByte('\n')
 		t := table(b, "INVARIANT", "VERDICT", "FOUND")
 		for _, v := range r.Verdicts {
-			is := verdictState(v.Is)
+			is := verdictState(v.Result)
 			t.row(name(v.ID)+"  "+text(v.Text), is.Mark+" "+is.Word, text(v.Found))
 		}
 		t.end()
@@ -95,7 +95,7 @@ func without(untested []string) string {
 	if len(untested) == 0 {
 		return ""
 	}
-	return " without " + and(untested)
+	return " without " + joinNames(untested)
 }
 
 // callLine is the calls of one tenant in one phase.
@@ -126,7 +126,7 @@ func callLines(r *record.Record) (lines []callLine) {
 	if rest := len(r.Groups) - maxTenants; rest > 0 {
 		for j, p := range phases {
 			lines = append(lines, callLine{
-				Tenant: things(rest, "other", "others"), Role: "quantiles of the worst", Phase: p,
+				Tenant: countNoun(rest, "other", "others"), Role: "quantiles of the worst", Phase: p,
 				Calls: others[j],
 			})
 		}

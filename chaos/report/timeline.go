@@ -74,8 +74,8 @@ func timelineOf(r *record.Record) *timeline {
 		if to <= from || i >= 2*maxLanes {
 			continue
 		}
-		t.Phases = append(t.Phases, mark{At: draw.Hundredth(from), Text: name(p.Name)})
-		t.Widths = append(t.Widths, draw.Hundredth(to-from))
+		t.Phases = append(t.Phases, mark{At: draw.Percent(from), Text: name(p.Name)})
+		t.Widths = append(t.Widths, draw.Percent(to-from))
 		if p.Name == record.Fault {
 			shades.Rect(from, 0, to-from, tall)
 		}
@@ -88,7 +88,7 @@ func timelineOf(r *record.Record) *timeline {
 	for i := 0; float64(i)*step <= a.end*0.97; i++ {
 		v := float64(i) * step
 		t.Axis = append(t.Axis, mark{
-			At: draw.Hundredth(a.x(v)), Text: strconv.FormatFloat(v, 'g', -1, 64) + apart + "s",
+			At: draw.Percent(a.x(v)), Text: strconv.FormatFloat(v, 'g', -1, 64) + apart + "s",
 			Minor: i%2 == 1,
 		})
 	}
@@ -106,7 +106,7 @@ func strikeSpans(r *record.Record, a axis, kind string) []span {
 		from, to := second(s.From), second(s.To)
 		spans = append(spans, span{From: a.x(from), To: a.x(max(from, to)), Count: 1,
 			Text: fmt.Sprintf("%s at %s, %s to %s, %s", name(s.Kind), name(s.Target), seconds(from),
-				seconds(to), things(s.Hits, "hit", "hits"))})
+				seconds(to), countNoun(s.Hits, "hit", "hits"))})
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.From, b.From) })
 	return named(join(spans), "faults, the first: ")
@@ -200,7 +200,7 @@ func probeLanes(r *record.Record, a axis) (lanes []lane) {
 			}
 			spans = append(spans, span{
 				From: a.x(from), To: a.x(to), Count: 1,
-				Text: fmt.Sprintf("from %s: %s", seconds(from), text(is.Is)),
+				Text: fmt.Sprintf("from %s: %s", seconds(from), text(is.Text)),
 			})
 		}
 		lanes = append(lanes, lane{Name: name(p.Name), Spans: named(join(spans), "answers, the first ")})

@@ -23,17 +23,17 @@ type treeLine struct {
 
 // branch is a row with the rows below it.
 type branch struct {
-	id   string
-	row  *record.Row
-	anew record.Beginnings
-	kids []*branch
-	hurt bool // the row, or a row below it
-	rows int  // including itself
+	id       string
+	row      *record.Row
+	anew     record.StartCounts
+	children []*branch
+	hurt     bool // the row, or a row below it
+	rows     int  // including itself
 }
 
 // treeOf draws the rows of a record, in the order of the record.
 func treeOf(r *record.Record) []treeLine {
-	root, began := &branch{}, r.Beginnings()
+	root, began := &branch{}, r.StartCounts()
 	index := map[string]*branch{"": root}
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -44,7 +44,7 @@ func treeOf(r *record.Record) []treeLine {
 			if kid == nil {
 				kid = &branch{id: id}
 				index[path] = kid
-				at.kids = append(at.kids, kid)
+				at.children = append(at.children, kid)
 			}
 			at = kid
 		}
@@ -54,7 +54,7 @@ func treeOf(r *record.Record) []treeLine {
 	d := drawer{hurt: maxHurt, unhurt: maxUnhurt}
 	lines := d.below(root, "")
 	if d.left > 0 {
-		lines = append(lines, treeLine{Name: "… " + things(d.left, "more row", "more rows")})
+		lines = append(lines, treeLine{Name: "… " + countNoun(d.left, "more row", "more rows")})
 	}
 	return lines
 }
@@ -69,7 +69,7 @@ func (b *branch) count() {
 	if b.row != nil {
 		b.rows = 1
 	}
-	for _, kid := range b.kids {
+	for _, kid := range b.children {
 		kid.count()
 		b.hurt = b.hurt || kid.hurt
 		b.rows += kid.rows
@@ -81,7 +81,7 @@ type drawer struct{ hurt, unhurt, left int }
 
 func (d *drawer) below(b *branch, lead string) (lines []treeLine) {
 	var hurt, unhurt []*branch
-	for _, kid := range b.kids {
+	for _, kid := range b.children {
 		if kid.hurt {
 			hurt = append(hurt, kid)
 		} else {
@@ -128,10 +128,10 @@ func lineOf(b *branch, lead string, last, root bool) treeLine {
 		return l
 	}
 	if b.anew.Restarts > 0 {
-		l.Badge = things(b.anew.Restarts, "restart", "restarts")
+		l.Badge = countNoun(b.anew.Restarts, "restart", "restarts")
 	}
 	if more := b.anew.Incarnations - b.anew.Restarts; more > 0 {
-		l.Note = things(more, "more", "more") + " with the rows above it"
+		l.Note = countNoun(more, "more", "more") + " with the rows above it"
 	}
 	switch was, is := name(b.row.Before), name(b.row.After); {
 	case was == is:
@@ -153,7 +153,9 @@ func (d *drawer) fold(list []*branch, lead string, root bool) treeLine {
 		rows += b.rows
 		names = append(names, name(b.id))
 	}
-	l := treeLine{Lead: lead + "└─ ", Name: things(rows, "row", "rows") + " untouched: " + and(names)}
+	l := treeLine{
+		Lead: lead + "└─ ", Name: countNoun(rows, "row", "rows") + " untouched: " + joinNames(names),
+	}
 	var put func([]*branch, string)
 	put = func(list []*branch, lead string) {
 		for i, b := range list {
@@ -164,7 +166,7 @@ func (d *drawer) fold(list []*branch, lead string, root bool) treeLine {
 			d.unhurt--
 			last := i == len(list)-1
 			l.Folded = append(l.Folded, lineOf(b, lead, last, false))
-			put(b.kids, lead+bar(last, false))
+			put(b.children, lead+bar(last, false))
 		}
 	}
 	put(list, lead+"   ")

@@ -49,7 +49,7 @@ func seconds(d time.Duration) string {
 }
 
 // Arm implements faults.Operator.
-func (p *operator) Arm(ctx context.Context, o faults.Order) (string, error) {
+func (p *operator) Arm(ctx context.Context, o faults.ArmRequest) (string, error) {
 	p.mu.Lock()
 	p.asked = true // set before the request, because the answer may be lost
 	p.mu.Unlock()
@@ -97,9 +97,9 @@ func (p *operator) disarmAll(ctx context.Context) error {
 	return err
 }
 
-// alone returns an error if another run has a fault armed: a run on another machine, or a run that
-// was killed a moment ago.
-func (p *operator) alone(ctx context.Context) error {
+// checkNoOtherRun returns an error if another run has a fault armed: a run on another machine, or a
+// run that was killed a moment ago.
+func (p *operator) checkNoOtherRun(ctx context.Context) error {
 	list, err := p.armed(ctx)
 	for _, a := range list {
 		if a.Run != "" && a.Run != p.name {
@@ -125,8 +125,8 @@ func (p *operator) armed(ctx context.Context) ([]armed, error) {
 	return list.Faults, err
 }
 
-// any reports whether something may be armed.
-func (p *operator) any() bool {
+// mayHaveArmed reports whether something may be armed.
+func (p *operator) mayHaveArmed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.asked

@@ -17,7 +17,7 @@ import (
 )
 
 // book counts the calls of one tenant by phase and by second.
-type book struct {
+type callCounts struct {
 	tenant, role string
 	rate         float64
 	begun        time.Time
@@ -27,7 +27,7 @@ type book struct {
 	phases  map[string]*tally
 	seconds []second
 	errors  map[string]uint64
-	slips   []record.Slip
+	slips   []record.Violation
 	bad     []bad // since the fault began
 	failed  uint64
 	slowest time.Duration // in the baseline
@@ -56,8 +56,8 @@ const slow = 50 * time.Millisecond
 
 var names = []string{record.Baseline, record.Fault, record.Heal}
 
-func newBook(tenant, role string, rate float64, begun time.Time, ends []time.Duration) *book {
-	b := &book{
+func newBook(tenant, role string, rate float64, begun time.Time, ends []time.Duration) *callCounts {
+	b := &callCounts{
 		tenant: tenant, role: role, rate: rate, begun: begun, ends: ends, phases: map[string]*tally{},
 		errors: map[string]uint64{},
 	}
@@ -70,7 +70,7 @@ func newBook(tenant, role string, rate float64, begun time.Time, ends []time.Dur
 }
 
 // observe counts one call in the phase and the second in which it was due.
-func (b *book) observe(c load.Call) {
+func (b *callCounts) observe(c load.Call) {
 	due, took := max(0, c.Due.Sub(b.begun)), c.Done.Sub(c.From)
 	phase := 0
 	for phase < len(b.ends)-1 && due >= b.ends[phase] {
@@ -86,7 +86,7 @@ func (b *book) observe(c load.Call) {
 	s.sent++
 	slip := func(kind string) {
 		if len(b.slips) < maxSlips {
-			b.slips = append(b.slips, record.Slip{At: due.Seconds(), Kind: kind, Text: text(c.Err)})
+			b.slips = append(b.slips, record.Violation{At: due.Seconds(), Kind: kind, Text: text(c.Err)})
 		}
 	}
 	if c.Doubled {
@@ -128,7 +128,7 @@ func (b *book) observe(c load.Call) {
 	}
 }
 
-func (b *book) note(err error) {
+func (b *callCounts) note(err error) {
 	text := text(err)
 	if _, known := b.errors[text]; !known && len(b.errors) >= maxErrors {
 		text = "other errors"
@@ -167,7 +167,7 @@ func refused(err error) bool {
 }
 
 // failures returns how many calls did not have exactly one correct answer.
-func (b *book) failures() uint64 {
+func (b *callCounts) failures() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.failed
@@ -177,7 +177,7 @@ func (b *book) failures() uint64 {
 // answered and none is slow. A call is slow if it takes longer than 50 ms (slow) and more than
 // twice as long as every call of the baseline and every call of bystanders in the same second. The
 // bystanders show how busy the machine is.
-func (b *book) steady(after time.Duration,
+func (b *callCounts) steady(after time.Duration,
 	bystanders func(at time.Duration) time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -191,7 +191,7 @@ func (b *book) steady(after time.Duration,
 }
 
 // longest returns the greatest latency of the calls that were due in the second of that time.
-func (b *book) longest(at time.Duration) time.Duration {
+func (b *callCounts) longest(at time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if i := int(at / time.Second); i < len(b.seconds) && len(b.seconds[i].latencies) > 0 {
@@ -201,12 +201,12 @@ func (b *book) longest(at time.Duration) time.Duration {
 }
 
 // group returns the counts in the form of a record.
-func (b *book) group() record.Group {
+func (b *callCounts) group() record.Group {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	g := record.Group{
 		Tenant: b.tenant, Role: b.role, Rate: b.rate, Phases: map[string]record.Calls{}, Errors: b.errors,
-		Slips: b.slips,
+		Violations: b.slips,
 	}
 	for name, t := range b.phases {
 		g.Phases[name] = t.calls()
@@ -228,7 +228,7 @@ const perBlock = 2000
 
 // blocks cuts the baseline and the fault into blocks with equally many calls. The mutex must be
 // held. A second in which a phase begins or ends belongs to no block.
-func (b *book) blocks() (list []record.Block) {
+func (b *callCounts) blocks() (list []record.Block) {
 	each := int(math.Ceil(perBlock / b.rate))
 	from := time.Duration(0)
 	for i, name := range names[:2] {

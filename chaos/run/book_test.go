@@ -17,7 +17,7 @@ import (
 
 var begun = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func books() *book {
+func books() *callCounts {
 	return newBook("acme", record.Target, 10, begun, []time.Duration{
 		5 * time.Second, 10 * time.Second, 15 * time.Second,
 	})
@@ -85,13 +85,13 @@ func TestSlipsSayWhenAndWhat(t *testing.T) {
 	twice.Doubled = true
 	b.observe(twice)
 	g := b.group()
-	want := []record.Slip{
+	want := []record.Violation{
 		{At: 1, Kind: "crossed", Text: "the reply was another call's"},
 		{At: 6, Kind: "lost", Text: "context deadline exceeded"},
 		{At: 7, Kind: "duplicate", Text: "more than one reply"},
 	}
-	if fmt.Sprint(g.Slips) != fmt.Sprint(want) {
-		t.Errorf("slips %v, want %v", g.Slips, want)
+	if fmt.Sprint(g.Violations) != fmt.Sprint(want) {
+		t.Errorf("slips %v, want %v", g.Violations, want)
 	}
 	if c := g.Phases[record.Fault]; c.OK != 1 || c.Duplicate != 1 || c.Lost != 1 {
 		t.Errorf("fault: %+v", c)

@@ -61,7 +61,7 @@ func (c *client) reopen(ctx context.Context, old *load.Session) {
 	if err != nil {
 		return
 	}
-	old.Rest()
+	old.CloseIdle()
 	c.session = s
 	c.reopened++
 }

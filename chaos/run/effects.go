@@ -53,15 +53,16 @@ func callOf(tool string, arguments object) string {
 	return string(data)
 }
 
-// told is the tool's report of a run's effects: see server.Effects.
-type told struct {
+// effectReport is the tool's report of a run's effects: see server.Effects.
+type effectReport struct {
 	Done      *uint64  `json:"done"`
 	Different uint64   `json:"different"`
 	Twice     []string `json:"twice"`
 }
 
 // ask gets the tool's report. With forget set, the tool then forgets the effects.
-func (e *effects) ask(ctx context.Context, o load.SessionOptions, forget bool) (t told, err error) {
+func (e *effects) ask(ctx context.Context, o load.SessionOptions, forget bool) (t effectReport,
+	err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	s, err := load.Connect(ctx, o)
@@ -102,7 +103,7 @@ func (r *run) effects(ctx context.Context) *record.Effects {
 		if e.percent == 0 {
 			return nil
 		}
-		var got told
+		var got effectReport
 		err := error(nil)
 		for e.uncounted == "" {
 			if got, err = e.ask(ctx, t.sessions[0].options, false); err == nil || time.Now().After(end) ||

@@ -9,8 +9,8 @@ import (
 // Every holding that has grown is named with its label and its numbers before and after, and
 // nothing else is named. A new label counts as growth, and a label that is gone does not.
 func TestWhatIsLeftIsNamedByItsLabel(t *testing.T) {
-	look := func(lines ...string) holds {
-		return holds{
+	look := func(lines ...string) measurement {
+		return measurement{
 			values: map[string]float64{}, named: map[string]float64{},
 			counts: counted(scrape(strings.Join(lines, "\n") + "\n")),
 		}
@@ -22,7 +22,7 @@ func TestWhatIsLeftIsNamedByItsLabel(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name  string
-		after holds
+		after measurement
 		want  string
 	}{
 		{"as before", before, ""},

@@ -131,18 +131,18 @@ func (f *feed) add(e event) {
 	case len(f.events) >= maxEvents:
 		f.missed++
 		return
-	case comesAndGoes(e) && f.passing >= maxPassing:
+	case ordinarySessionEvent(e) && f.passing >= maxPassing:
 		f.left++
 		return
-	case comesAndGoes(e):
+	case ordinarySessionEvent(e):
 		f.passing++
 	}
 	f.events = append(f.events, e)
 }
 
-// comesAndGoes reports whether an event belongs to the ordinary life of a session. An hour has
-// hundreds of thousands of them, and no verdict depends on one.
-func comesAndGoes(e event) bool {
+// ordinarySessionEvent reports whether an event belongs to the ordinary life of a session. An hour
+// has hundreds of thousands of them, and no verdict depends on one.
+func ordinarySessionEvent(e event) bool {
 	switch e.Name {
 	case "session_opened", "session_closed", "phase_changed", "protocol_negotiation":
 		return true

@@ -45,7 +45,7 @@ func (r *run) figures(out *record.Record, done []struck) {
 			}
 		case record.Restarted:
 			if took, err := time.ParseDuration(e.Fields["took"]); err == nil &&
-				inside(out.Experiment.Blast, e.Path) {
+				inside(out.Experiment.MayRestart, e.Path) {
 				samples["restart_ms"] = append(samples["restart_ms"], took.Seconds()*1000)
 			}
 		case "child_crashed":
@@ -69,7 +69,7 @@ func (r *run) figures(out *record.Record, done []struck) {
 		q, _ := experiment.QuantityOf(name)
 		f := record.Figure{
 			Name: name, Unit: q.Unit, Samples: samples[name], Goal: goals[name].Goal,
-			Because: goals[name].Because, Meanwhile: q.Meanwhile,
+			Reason: goals[name].Because, DuringFault: q.Meanwhile,
 		}
 		if name == "recovery_s" && f.Goal == 0 {
 			f.Goal = out.Experiment.Recovery

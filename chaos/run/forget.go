@@ -20,10 +20,10 @@ type tenant struct {
 	ByOperator bool   `json:"by_operator"`
 }
 
-// forget makes the host forget that a tenant ended recently, for example in the previous run,
+// resetTenant makes the host forget that a tenant ended recently, for example in the previous run,
 // because that would lengthen the tenant's next pause. It leaves a tenant alone that an operator
 // has quarantined.
-func (p *operator) forget(ctx context.Context, name string) error {
+func (p *operator) resetTenant(ctx context.Context, name string) error {
 	data, err := p.ask(ctx, http.MethodGet, "/admin/v1/tenants", admin.Read, nil)
 	if r, ok := errors.AsType[*refusal](err); ok && r.status == http.StatusNotFound {
 		return nil // an older host, which remembers nothing

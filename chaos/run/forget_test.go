@@ -21,7 +21,7 @@ func TestEarlierEndsOfTheTargetAreForgotten(t *testing.T) {
 		{``, 0, false},
 	} {
 		h := &host{tenants: c.tenants}
-		err := operate(t, h).forget(t.Context(), "acme")
+		err := operate(t, h).resetTenant(t.Context(), "acme")
 		if errors.Is(err, ErrUnable) != c.unable || !c.unable && err != nil {
 			t.Errorf("%s: %v", c.tenants, err)
 		}

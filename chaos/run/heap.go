@@ -33,7 +33,7 @@ const (
 const historyBytes = "mcpd_history_bytes"
 
 // heap returns the holding of the live heap.
-func (r *run) heap(before, after holds) record.Holding {
+func (r *run) heap(before, after measurement) record.Holding {
 	row := hold{name: liveHeap}.of(before, after)
 	row.Share, row.Kept = heapShare, r.kept()
 	return row

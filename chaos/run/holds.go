@@ -14,8 +14,8 @@ import (
 // goroutines and a connection, and their number varies by one now and then.
 const reads = 15
 
-// holds is everything that a host holds at one time.
-type holds struct {
+// measurement is everything that a host holds at one time.
+type measurement struct {
 	values map[string]float64
 	named  map[string]float64 // the part of values that has a name and a bound of its own
 	counts counts             // of families
@@ -25,7 +25,7 @@ type holds struct {
 }
 
 // measured reports whether the measurement is complete. A host that does not answer has none.
-func (h holds) measured() bool { return len(h.tree) > 0 }
+func (h measurement) measured() bool { return len(h.tree) > 0 }
 
 // hold is one holding that is measured by a metric.
 type hold struct {
@@ -38,7 +38,7 @@ var held = []hold{
 	{goroutines, "go_goroutines", []string{hung, "mcpd_actor_idle_runners"}, true},
 	{"descriptors", "process_open_fds", []string{"mcpd_upstream_idle_connections"}, true},
 	{"sessions", "mcpd_sessions", nil, true},
-	{record.Lasting, `mcpd_sessions{era="legacy"}`, nil, false},
+	{record.LegacySessions, `mcpd_sessions{era="legacy"}`, nil, false},
 	{"streams", "mcpd_streams", nil, true},
 	{"subscriptions", "mcpd_subscriptions", nil, true},
 	{"in flight", "mcpd_requests_in_flight", nil, true},
@@ -67,9 +67,9 @@ const (
 	reopened  = "sessions again" // sessions that clients had to reopen
 )
 
-// look measures what the host holds while there are no calls.
-func (r *run) look(ctx context.Context) (holds, error) {
-	h := holds{values: map[string]float64{}, named: map[string]float64{}}
+// measure measures what the host holds while there are no calls.
+func (r *run) measure(ctx context.Context) (measurement, error) {
+	h := measurement{values: map[string]float64{}, named: map[string]float64{}}
 	values, named := map[string][]float64{}, map[string][]float64{}
 	var all []counts
 	var last scrape
@@ -125,13 +125,13 @@ func middle(values []float64) float64 {
 
 // rest closes idle connections and repeats look until two looks are equal, or until leakTime has
 // passed.
-func (r *run) rest(ctx context.Context) (h holds, err error) {
+func (r *run) measureIdle(ctx context.Context) (h measurement, err error) {
 	for end := time.Now().Add(leakTime); ; {
 		for _, t := range r.traffic {
 			t.rest()
 		}
 		before := h
-		if h, err = r.look(ctx); err != nil || same(before, h) || time.Now().After(end) {
+		if h, err = r.measure(ctx); err != nil || same(before, h) || time.Now().After(end) {
 			return h, err
 		}
 		if err := sleep(ctx, 200*time.Millisecond); err != nil {
@@ -140,7 +140,7 @@ func (r *run) rest(ctx context.Context) (h holds, err error) {
 	}
 }
 
-func same(a, b holds) bool {
+func same(a, b measurement) bool {
 	for _, row := range held {
 		if row.exact && row.of(a, b).Surplus() != 0 {
 			return false
@@ -150,13 +150,13 @@ func same(a, b holds) bool {
 		a.values[children] == b.values[children]
 }
 
-// settle repeats look until the host holds no more than before, or until leakTime has passed.
-func (r *run) settle(ctx context.Context, before holds) (h holds, err error) {
+// measureAfter repeats look until the host holds no more than before, or until leakTime has passed.
+func (r *run) measureAfter(ctx context.Context, before measurement) (h measurement, err error) {
 	for end := time.Now().Add(leakTime); ; {
 		for _, t := range r.traffic {
 			t.rest()
 		}
-		if h, err = r.look(ctx); err != nil || r.within(h, before) || time.Now().After(end) {
+		if h, err = r.measure(ctx); err != nil || r.within(h, before) || time.Now().After(end) {
 			return h, err
 		}
 		if err := sleep(ctx, 200*time.Millisecond); err != nil {
@@ -166,7 +166,7 @@ func (r *run) settle(ctx context.Context, before holds) (h holds, err error) {
 }
 
 // within reports whether the host holds no more than before, and has exactly as many processes.
-func (r *run) within(h, before holds) bool {
+func (r *run) within(h, before measurement) bool {
 	for _, row := range held {
 		if row.exact && row.of(before, h).Surplus() > 0 {
 			return false
@@ -182,11 +182,11 @@ func (r *run) within(h, before holds) bool {
 			return false
 		}
 	}
-	return restarted(before, h) || !r.heap(before, h).Grown() && h.values[leaked] <= h.hung
+	return restarted(before, h) || !r.heap(before, h).Leaked() && h.values[leaked] <= h.hung
 }
 
 // of returns the holding in the form of a record.
-func (row hold) of(before, after holds) record.Holding {
+func (row hold) of(before, after measurement) record.Holding {
 	return record.Holding{
 		Name: row.name, Exact: row.exact, Before: before.values[row.name], After: after.values[row.name],
 		NamedBefore: before.named[row.name], Named: after.named[row.name],
@@ -195,7 +195,7 @@ func (row hold) of(before, after holds) record.Holding {
 
 // holdings returns all holdings in the form of a record. Peak and its limit come from the
 // measurements during the run.
-func (r *run) holdings(before, after holds) []record.Holding {
+func (r *run) holdings(before, after measurement) []record.Holding {
 	var list []record.Holding
 	unmeasured := !after.measured()
 	for _, row := range held {
@@ -236,6 +236,6 @@ func (r *run) holdings(before, after holds) []record.Holding {
 }
 
 // restarted reports whether the host was started again between two looks.
-func restarted(before, after holds) bool {
+func restarted(before, after measurement) bool {
 	return after.measured() && before.values[started] != after.values[started]
 }

@@ -5,10 +5,10 @@ import "testing"
 // A named part, such as idle runners for reuse, is neither a leak nor hides one: it is subtracted
 // both before and afterwards.
 func TestWhatHasANameIsNeitherALeakNorHidesOne(t *testing.T) {
-	look := func(goroutines, hung, idle string) holds {
+	look := func(goroutines, hung, idle string) measurement {
 		s := scrape("go_goroutines " + goroutines + "\nmcpd_actor_hung " + hung +
 			"\nmcpd_actor_idle_runners " + idle + "\n")
-		h := holds{values: map[string]float64{}, named: map[string]float64{}}
+		h := measurement{values: map[string]float64{}, named: map[string]float64{}}
 		for _, row := range held {
 			h.values[row.name], h.named[row.name] = row.count(s)
 		}
@@ -17,7 +17,7 @@ func TestWhatHasANameIsNeitherALeakNorHidesOne(t *testing.T) {
 	before := look("53", "1", "18")
 	for _, c := range []struct {
 		name  string
-		after holds
+		after measurement
 		want  bool
 	}{
 		{"as before", look("53", "1", "18"), true},

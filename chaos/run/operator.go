@@ -39,7 +39,8 @@ var _ faults.Operator = (*operator)(nil)
 
 func newOperator(o Options, name string) *operator {
 	p := &operator{
-		base: o.Admin, token: o.Token, name: name, meant: o.Meant, leases: map[string]time.Duration{},
+		base: o.Admin, token: o.Token, name: name, meant: o.AllowProduction,
+		leases: map[string]time.Duration{},
 	}
 	// compressing responses would cost the host a megabyte
 	p.http.Transport = &http.Transport{DisableKeepAlives: true, DisableCompression: true}

@@ -95,7 +95,7 @@ func operate(t *testing.T, h *host) *operator {
 	t.Cleanup(s.Close)
 	return newOperator(Options{Admin: s.URL, Token: func(admin.Scope) (string, error) {
 		return "token", nil
-	}, Meant: true}, "trial-1")
+	}, AllowProduction: true}, "trial-1")
 }
 
 func eventually(t *testing.T, what string, ok func() bool) {
@@ -117,7 +117,7 @@ func TestAHostIsNotBrokenByTwoRuns(t *testing.T) {
 		`{"id":"f1","run":"trial-1"},{"id":"f2","run":"other-7","expires":"2026-01-01T00:00:09Z"}`: "another run breaks this host: other-7 has armed f2, until 2026-01-01T00:00:09Z at least",
 	} {
 		h.set(func() { h.faults = list })
-		if err := p.alone(t.Context()); want == "" && err != nil ||
+		if err := p.checkNoOtherRun(t.Context()); want == "" && err != nil ||
 			want != "" && (!errors.Is(err, ErrBusy) || !strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%s: %v", list, err)
 		}
@@ -135,7 +135,7 @@ func TestLeasesAreRenewedUntilAFaultEnds(t *testing.T) {
 	defer renewing.Wait()
 	defer stop()
 
-	id, err := p.Arm(ctx, faults.Order{
+	id, err := p.Arm(ctx, faults.ArmRequest{
 		Action: "hang", Path: "mcpd/core/x", Lease: 600 * time.Millisecond, Delay: time.Minute,
 		Seed: 1 << 63,
 	})
@@ -160,7 +160,7 @@ func TestLeasesAreRenewedUntilAFaultEnds(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !p.any() || p.disarmAll(ctx) != nil || p.any() ||
+	if !p.mayHaveArmed() || p.disarmAll(ctx) != nil || p.mayHaveArmed() ||
 		h.count("DELETE /admin/v1/faults?run=trial-1") != 1 {
 		t.Errorf("asked %v", h.asked)
 	}

@@ -35,7 +35,7 @@ type Options struct {
 	Bystanders []string
 	Seed       uint64
 	// Meant allows faults on a host in production.
-	Meant bool
+	AllowProduction bool
 	// Start starts the host again after it was killed. Nil says that the run must not kill the host.
 	Start func(ctx context.Context) error
 	// Progress is called with a line about each step. It may be nil.

@@ -8,7 +8,8 @@ import (
 )
 
 // record returns the record of the run without events, probes, effects and figures.
-func (r *run) record(phases []record.Phase, done []struck, before, after holds) record.Record {
+func (r *run) record(phases []record.Phase, done []struck,
+	before, after measurement) record.Record {
 	e := r.Experiment
 	out := record.Record{
 		Format: record.Format, Begun: r.begun, Seed: r.Seed, Phases: phases, Host: r.host(),
@@ -18,10 +19,10 @@ func (r *run) record(phases []record.Phase, done []struck, before, after holds) 
 			Restarts: map[string][2]int{}, Recovery: e.Expect.Recovery.Seconds(),
 			TargetErrors: int64(e.Expect.TargetErrors),
 		},
-		Rows: rows(before, after), Holds: r.holdings(before, after),
+		Rows: rows(before, after), Holdings: r.holdings(before, after),
 	}
-	for _, pattern := range e.Expect.Blast {
-		out.Experiment.Blast = append(out.Experiment.Blast, r.roles.Expand(pattern))
+	for _, pattern := range e.Expect.MayRestart {
+		out.Experiment.MayRestart = append(out.Experiment.MayRestart, r.roles.Expand(pattern))
 	}
 	for pattern, n := range e.Expect.Restarts {
 		pattern = r.roles.Expand(pattern)
@@ -36,7 +37,7 @@ func (r *run) record(phases []record.Phase, done []struck, before, after holds) 
 	}
 	for _, t := range r.traffic {
 		g := t.book.group()
-		t.listener.into(&g)
+		t.listener.addTo(&g)
 		out.Groups = append(out.Groups, g)
 	}
 	return out
@@ -85,7 +86,7 @@ func (r *run) host() record.Host {
 
 // rows compares the rows of two looks, by path. Rows of pools come and go, so that a row that is
 // gone without a restart means nothing.
-func rows(before, after holds) (list []record.Row) {
+func rows(before, after measurement) (list []record.Row) {
 	if !after.measured() {
 		return nil // otherwise all rows would seem to be gone
 	}

@@ -12,12 +12,12 @@ import (
 // A host that is gone has no measurements afterwards: rows do not count as gone, and numbers do not
 // count as 0.
 func TestAHostThatIsGoneIsNotMeasured(t *testing.T) {
-	before := holds{
+	before := measurement{
 		values: map[string]float64{"goroutines": 40, children: 3, liveHeap: 1e7, started: 7},
 		tree:   faults.Tree{{Path: "mcpd", Status: "running"}},
 	}
 	r := &run{peaks: newPeaks()}
-	for _, h := range r.holdings(before, holds{}) {
+	for _, h := range r.holdings(before, measurement{}) {
 		if h.Exact && !h.Unmeasured {
 			t.Errorf("%s was measured: %+v", h.Name, h)
 		}
@@ -25,7 +25,7 @@ func TestAHostThatIsGoneIsNotMeasured(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 	}
-	if list := rows(before, holds{}); list != nil {
+	if list := rows(before, measurement{}); list != nil {
 		t.Errorf("%v", list)
 	}
 }
@@ -44,8 +44,8 @@ func TestAGuardIsNoLimit(t *testing.T) {
 // A row of a pool that was removed and created again counts from zero. Its earlier restarts are not
 // subtracted.
 func TestRowsThatCameAgainCountAnew(t *testing.T) {
-	tree := func(restarts, incarnation int) holds {
-		return holds{
+	tree := func(restarts, incarnation int) measurement {
+		return measurement{
 			tree: faults.Tree{
 				{Path: "mcpd/x", Type: "worker", Status: "running", Restarts: restarts,
 					Incarnation: incarnation},
@@ -53,7 +53,7 @@ func TestRowsThatCameAgainCountAnew(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		before, after          holds
+		before, after          measurement
 		restarts, incarnations int
 	}{
 		{tree(1, 2), tree(3, 4), 2, 2},

@@ -16,8 +16,8 @@ import (
 	"mcpd/chaos/record"
 )
 
-// errOver is the cause of the end of a phase.
-var errOver = errors.New("the phase is over")
+// errPhaseOver is the cause of the end of a phase.
+var errPhaseOver = errors.New("the phase is over")
 
 // run is one run of an experiment.
 type run struct {
@@ -84,7 +84,7 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	if r.about, err = r.operator.about(ctx); err != nil {
 		return err
 	}
-	if r.about.Environment == "production" && !r.Meant {
+	if r.about.Environment == "production" && !r.AllowProduction {
 		return ErrProduction
 	}
 	if r.MCP == "" {
@@ -100,15 +100,15 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.roles, err = r.Experiment.Cast(tree, r.Target, r.Bystanders); err != nil {
+	if r.roles, err = r.Experiment.AssignRoles(tree, r.Target, r.Bystanders); err != nil {
 		return err
 	}
 	for _, tenant := range slices.Sorted(maps.Keys(r.Keys)) {
-		if err := experiment.Known(tree, tenant); err != nil {
+		if err := experiment.CheckTenant(tree, tenant); err != nil {
 			return fmt.Errorf("a key: %w", err)
 		}
 	}
-	if err := r.operator.forget(ctx, r.roles.Target); err != nil {
+	if err := r.operator.resetTenant(ctx, r.roles.Target); err != nil {
 		return err
 	}
 	return r.able(ctx)
@@ -135,24 +135,24 @@ func (r *run) find(a about, s scrape) {
 func (r *run) able(ctx context.Context) error {
 	var needs faults.Need
 	for _, f := range r.Experiment.Faults {
-		if k, ok := faults.Find(r.Kinds, f.Do); ok {
+		if k, ok := faults.Find(r.Kinds, f.Kind); ok {
 			needs |= k.Needs
 		}
 	}
-	if needs&faults.Faults != 0 {
+	if needs&faults.NeedFaultPoints != 0 {
 		// nothing is armed yet: this only checks the permission
 		if err := r.operator.disarmAll(ctx); err != nil {
 			return fmt.Errorf("%w: its faults need the host's fault points: %w", ErrUnable, err)
 		}
-		if err := r.operator.alone(ctx); err != nil {
+		if err := r.operator.checkNoOtherRun(ctx); err != nil {
 			return err
 		}
 	}
-	if needs&faults.Machine != 0 && r.pid.Load() == 0 {
+	if needs&faults.NeedSameMachine != 0 && r.pid.Load() == 0 {
 		return fmt.Errorf("%w: its faults need signals: run it on the host's machine, as its user",
 			ErrUnable)
 	}
-	if needs&faults.Own != 0 && r.Start == nil {
+	if needs&faults.NeedOwnHost != 0 && r.Start == nil {
 		return fmt.Errorf("%w: its faults kill the host: say with --start how it is started again",
 			ErrUnable)
 	}
@@ -199,20 +199,20 @@ func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
 }
 
 // before makes the host create, for every tenant, the state that it keeps for minutes after use, so
-// that the measurement before the run includes it (faults.Kind.Before). It returns an error if the
+// that the measurement before the run includes it (faults.Kind.Prewarm). It returns an error if the
 // target of a fault lacks something.
 func (r *run) before(ctx context.Context) error {
 	if err := r.targets(ctx); err != nil {
 		return err
 	}
 	for _, f := range r.Experiment.Faults {
-		kind, _ := faults.Find(r.Kinds, f.Do)
+		kind, _ := faults.Find(r.Kinds, f.Kind)
 		for _, t := range r.traffic {
-			if kind.Before == nil {
+			if kind.Prewarm == nil {
 				continue
 			}
-			if err := kind.Before(ctx, t.client, f.With); err != nil {
-				return fmt.Errorf("before %s: tenant %s: %w", f.Do, t.tenant, err)
+			if err := kind.Prewarm(ctx, t.client, f.Params); err != nil {
+				return fmt.Errorf("before %s: tenant %s: %w", f.Kind, t.tenant, err)
 			}
 		}
 	}
@@ -238,12 +238,12 @@ func (r *run) targets(ctx context.Context) error {
 	for _, s := range plan {
 		kind, _ := faults.Find(r.Kinds, s.Kind) // the experiment was parsed with these kinds
 		at := aim{s.Fault, s.Tenant, s.Server}
-		if kind.Able == nil || asked[at] {
+		if kind.Check == nil || asked[at] {
 			continue
 		}
 		asked[at] = true
-		if err := kind.Able(ctx, &faults.Site{Tenant: s.Tenant, Client: r.clientOf(s.Tenant),
-			Server: s.Server, With: s.With}); err != nil {
+		if err := kind.Check(ctx, &faults.Site{Tenant: s.Tenant, Client: r.clientOf(s.Tenant),
+			Server: s.Server, Params: s.With}); err != nil {
 			return fmt.Errorf("%w: fault %d, %s: %w", ErrUnable, s.Fault+1, s.Kind, err)
 		}
 	}
@@ -262,9 +262,9 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 	owned.Go(func() { r.operator.feed.follow(always) })
 	for _, t := range r.traffic {
 		t.countEffects(ctx, draw.Uint64())
-		t.listener.hears(ctx)
+		t.listener.checkTool(ctx)
 	}
-	before, err := r.rest(ctx)
+	before, err := r.measureIdle(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -303,9 +303,9 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 	r.healAll(ctx)
 	cause := context.Cause(ctx)
 	effects := r.effects(context.WithoutCancel(ctx))
-	after, err := r.settle(context.WithoutCancel(ctx), before)
+	after, err := r.measureAfter(context.WithoutCancel(ctx), before)
 	if err != nil {
-		after = holds{} // a partial measurement would look like missing holdings
+		after = measurement{} // a partial measurement would look like missing holdings
 	}
 	out = r.record(phases, done, before, after)
 	out.Probes, out.Effects = answers, effects
@@ -337,7 +337,7 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 func (r *run) healAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healTime)
 	defer cancel()
-	for r.operator.any() && r.operator.disarmAll(ctx) != nil {
+	for r.operator.mayHaveArmed() && r.operator.disarmAll(ctx) != nil {
 		if sleep(ctx, 250*time.Millisecond) != nil {
 			r.say("the host does not answer: what is armed ends with its lease")
 			return

@@ -26,24 +26,25 @@ type listener struct {
 	rate   float64 // a second
 
 	mu    sync.Mutex // guards the fields below
-	order record.Order
-	slips []record.Slip
+	order record.StreamCalls
+	slips []record.Violation
 }
 
-// hears checks whether the tool sends progress notifications.
-func (l *listener) hears(ctx context.Context) {
+// checkTool checks whether the tool sends progress notifications.
+func (l *listener) checkTool(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	ledger := load.NewLedger(0)
 	nonce := ledger.Issue()
-	heard, got, err := load.NewListener(l.client.current()).Call(ctx, nonce, load.Listening{
+	heard, got, err := load.NewListener(l.client.current()).Call(ctx, nonce, load.ListenOptions{
 		Tool: l.tool, Steps: 1,
 	})
 	switch {
 	case err != nil:
-		l.order.Unheard = fmt.Sprintf("%s tells of no progress: %v", l.tool, err)
+		l.order.Unavailable = fmt.Sprintf("%s tells of no progress: %v", l.tool, err)
 	case got != nonce || heard.Events < 2:
-		l.order.Unheard = fmt.Sprintf("%s tells of no progress: it answers %.40q at once", l.tool, got)
+		l.order.Unavailable = fmt.Sprintf("%s tells of no progress: it answers %.40q at once",
+			l.tool, got)
 	}
 }
 
@@ -52,7 +53,7 @@ func (l *listener) hears(ctx context.Context) {
 // missing step is an error.
 func (l *listener) listen(ctx context.Context, begun time.Time, late, lasts, timeout time.Duration,
 	run uint64, honest bool) {
-	if l.rate == 0 || l.order.Unheard != "" {
+	if l.rate == 0 || l.order.Unavailable != "" {
 		return
 	}
 	draw := rand.New(rand.NewPCG(run, 1))
@@ -70,7 +71,7 @@ func (l *listener) listen(ctx context.Context, begun time.Time, late, lasts, tim
 		if now := l.client.current(); now != session {
 			session, on = now, load.NewListener(now)
 		}
-		o := load.Listening{
+		o := load.ListenOptions{
 			Tool: l.tool, Steps: stepsOfCall, MS: msOfStep, Timeout: timeout, Cut: draw.IntN(stepsOfCall),
 		}
 		o.Back = draw.IntN(max(1, o.Cut))
@@ -88,12 +89,12 @@ func (l *listener) listen(ctx context.Context, begun time.Time, late, lasts, tim
 }
 
 // book records one call.
-func (l *listener) book(at time.Duration, is load.Outcome, heard load.Heard, err error) {
+func (l *listener) book(at time.Duration, is load.Outcome, heard load.StreamReport, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	slip := func(kind, text string) {
 		if len(l.slips) < maxSlips {
-			l.slips = append(l.slips, record.Slip{At: at.Seconds(), Kind: kind, Text: text})
+			l.slips = append(l.slips, record.Violation{At: at.Seconds(), Kind: kind, Text: text})
 		}
 	}
 	o := &l.order
@@ -121,12 +122,12 @@ func (l *listener) book(at time.Duration, is load.Outcome, heard load.Heard, err
 	}
 }
 
-// into adds the counts to the group of the tenant's other calls.
-func (l *listener) into(g *record.Group) {
+// addTo adds the counts to the group of the tenant's other calls.
+func (l *listener) addTo(g *record.Group) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rate > 0 {
-		g.Order = &l.order
-		g.Slips = append(g.Slips, l.slips...)
+		g.Streams = &l.order
+		g.Violations = append(g.Violations, l.slips...)
 	}
 }

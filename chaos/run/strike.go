@@ -30,7 +30,7 @@ type struck struct {
 // phase with everything healed.
 func (r *run) strikes(ctx context.Context, plan []experiment.Strike, lasts time.Duration) []struck {
 	phase := time.Now()
-	ctx, end := context.WithDeadlineCause(ctx, phase.Add(lasts), errOver)
+	ctx, end := context.WithDeadlineCause(ctx, phase.Add(lasts), errPhaseOver)
 	defer end()
 	done := make([]struck, len(plan))
 	turns := make(chan struct{}, maxStruck)
@@ -65,12 +65,12 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 	}
 	site := &faults.Site{
 		Host: host, PID: int(r.pid.Load()), Start: r.starter(), Launch: r.launcher(), Tenant: s.Tenant,
-		Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, For: s.For,
-		With: s.With,
-		Rand: rand.New(rand.NewPCG(s.Seed, uint64(n))),
+		Client: r.clientOf(s.Tenant), Server: s.Server, Row: s.Row, Percent: s.Percent, Duration: s.For,
+		Params: s.With,
+		Rand:   rand.New(rand.NewPCG(s.Seed, uint64(n))),
 	}
-	in, err := insist(ctx, kind, site, func() {
-		if !s.Any {
+	in, err := injectWithRetry(ctx, kind, site, func() {
+		if !s.AnyServer {
 			return
 		}
 		// without a tree the kind reports that the host does not answer
@@ -122,9 +122,10 @@ const (
 // errPanicked says that a kind has panicked.
 var errPanicked = errors.New("panicked")
 
-// insist injects a fault and retries if that fails. It calls aim before each attempt. An error says
-// that nothing was injected, unless the kind panicked.
-func insist(ctx context.Context, k faults.Kind, s *faults.Site, aim func()) (in faults.Injected,
+// injectWithRetry injects a fault and retries if that fails. It calls aim before each attempt. An
+// error says that nothing was injected, unless the kind panicked.
+func injectWithRetry(ctx context.Context, k faults.Kind, s *faults.Site,
+	aim func()) (in faults.Injected,
 	err error) {
 	for try := 1; ; try++ {
 		aim()
@@ -169,7 +170,7 @@ type armer struct {
 }
 
 // Arm implements faults.Operator.
-func (a *armer) Arm(ctx context.Context, o faults.Order) (string, error) {
+func (a *armer) Arm(ctx context.Context, o faults.ArmRequest) (string, error) {
 	id, err := a.operator.Arm(ctx, o)
 	if err == nil {
 		a.ids = append(a.ids, id)

@@ -57,7 +57,7 @@ func TestAServerThatRunsIsStruck(t *testing.T) {
 		turns := make(chan struct{}, 1)
 		turns <- struct{}{}
 		got := r.strike(t.Context(),
-			experiment.Strike{Kind: "any", Tenant: "acme", Server: "demo", Any: true}, 0, turns)
+			experiment.Strike{Kind: "any", Tenant: "acme", Server: "demo", AnyServer: true}, 0, turns)
 		if got.Error != "" || got.Target != "files" || got.plan.Server != "files" {
 			t.Errorf("%+v", got)
 		}
@@ -94,7 +94,7 @@ func TestFaultsInsist(t *testing.T) {
 						}
 						return faults.Injected{Target: "it"}, nil
 					}}
-				in, err := insist(t.Context(), kind, &faults.Site{}, func() {})
+				in, err := injectWithRetry(t.Context(), kind, &faults.Site{}, func() {})
 				if tries != test.tries || (err == nil) != test.ok || test.ok && in.Target != "it" {
 					t.Errorf("%d tries, %v, want %d", tries, err, test.tries)
 				}

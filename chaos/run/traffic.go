@@ -25,12 +25,12 @@ import (
 type traffic struct {
 	tenant, role string
 	rate         float64
-	place        float64 // position among the tenants, from 0 to below 1
+	offset       float64 // position among the tenants, from 0 to below 1
 	client       faults.Client
 	sessions     []*client
 	effects      *effects
 	listener     *listener
-	book         *book
+	book         *callCounts
 }
 
 // open connects the sessions of a tenant.
@@ -96,7 +96,7 @@ func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int
 	said := false
 	var final atomic.Uint64 // calls of a round whose answers will not change
 	observe := func(c load.Call) {
-		if load.Final(c.Err) || c.Outcome == load.Crosstalk {
+		if load.Permanent(c.Err) || c.Outcome == load.Crosstalk {
 			final.Add(1)
 		}
 	}
@@ -165,7 +165,7 @@ func (t *traffic) workers(timeout time.Duration) int {
 // wait for one another.
 func spread(all []*traffic) {
 	for i, t := range all {
-		t.place = float64(i) / float64(len(all))
+		t.offset = float64(i) / float64(len(all))
 	}
 }
 
@@ -174,7 +174,7 @@ func (t *traffic) late(rate float64) time.Duration {
 	if rate == 0 {
 		return 0
 	}
-	return time.Duration(t.place / rate * float64(time.Second))
+	return time.Duration(t.offset / rate * float64(time.Second))
 }
 
 // run makes the calls of the whole run, and returns when the last of them has its outcome.
@@ -201,7 +201,7 @@ func (t *traffic) run(ctx context.Context, l experiment.Load, lasts time.Duratio
 // rest closes idle connections, so that only the holdings of sessions remain.
 func (t *traffic) rest() {
 	for _, c := range t.sessions {
-		c.current().Rest()
+		c.current().CloseIdle()
 	}
 }
 

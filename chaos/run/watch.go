@@ -80,9 +80,9 @@ func (r *run) probe(ctx context.Context, p experiment.Probe, into *record.Probe)
 		if ctx.Err() != nil {
 			return
 		}
-		a := record.Answer{At: at, Is: is, OK: err == nil && right(p.Want, is)}
+		a := record.Answer{At: at, Text: is, OK: err == nil && right(p.Want, is)}
 		if err != nil {
-			a.Is = err.Error()
+			a.Text = err.Error()
 		}
 		into.Answers = append(into.Answers, a)
 		if sleep(ctx, every) != nil {

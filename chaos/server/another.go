@@ -9,20 +9,23 @@ import (
 
 var another = Misbehaviour{
 	Name: "another",
-	Is: "it is another server from its next start or session on: without handshake, and with a " +
+	Description: "it is another server from its next start or session on: without handshake, and " +
+		"with a " +
 		"tool more",
 	begin: func(_ context.Context, s *server, f Fault) {
-		if s.over == nil {
+		if s.exchange == nil {
 			os.Exit(f.Code)
 		}
-		s.over.web.forget()
+		s.exchange.web.forget()
 	},
 	start: func(*server, Fault) {},
 	of:    []string{"initialize", "server/discover", "tools/list"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		switch m.Method {
 		case "initialize":
-			r = reply{Error: &failure{-32022, "there is no handshake", object{"supported": []string{later}}}}
+			r = reply{
+				Error: &failure{-32022, "there is no handshake", object{"supported": []string{modernRevision}}},
+			}
 		case "server/discover":
 			d := discovered()
 			d["resultType"] = "complete"
@@ -33,6 +36,6 @@ var another = Misbehaviour{
 			of["tools"] = append(slices.Clone(of["tools"].([]object)), more)
 			r.Result = of
 		}
-		s.whole(line(m.ID, r))
+		s.send(line(m.ID, r))
 	},
 }

@@ -14,10 +14,10 @@ var asked = []struct{ method, params string }{
 }
 
 var asking = Misbehaviour{
-	Name: "asking", Is: "it asks its clients all the time: for samples, for input, for roots",
+	Name: "asking", Description: "it asks its clients all the time: for samples, for input, for roots",
 	begin: func(ctx context.Context, s *server, f Fault) {
 		n := 0
-		s.while(ctx, f, func() {
+		s.repeat(ctx, f, func() {
 			a := asked[n%len(asked)]
 			n++
 			s.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"ask-%d","method":%q,"params":%s}`+"\n", n,

@@ -6,7 +6,7 @@ import (
 )
 
 var both = Misbehaviour{
-	Name: "both", Is: "its answers have a result and an error", of: []string{"tools/call"},
+	Name: "both", Description: "its answers have a result and an error", of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		whole := line(m.ID, r)
 		s.write(slices.Concat(whole[:len(whole)-len("}\n")],

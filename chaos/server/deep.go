@@ -12,7 +12,8 @@ import (
 const maxLevels = 1 << 19
 
 var deep = Misbehaviour{
-	Name: "deep", Is: "its results are nested deeper than anybody needs", of: []string{"tools/call"},
+	Name: "deep", Description: "its results are nested deeper than anybody needs",
+	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, f Fault, m message, _ reply) {
 		n := int(min(f.Size, maxLevels))
 		nested := slices.Concat([]byte(`{"content":[],"structuredContent":{"a":`),

@@ -7,19 +7,19 @@ import (
 )
 
 var flood = Misbehaviour{
-	Name: "flood", Is: "it logs as fast as it can",
+	Name: "flood", Description: "it logs as fast as it can",
 	begin: func(ctx context.Context, s *server, f Fault) {
 		many := bytes.Repeat(
 			[]byte(
 				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"all is well"}}`+"\n",
 			), 100,
 		)
-		s.while(ctx, f, func() { s.write(many) })
+		s.repeat(ctx, f, func() { s.write(many) })
 	},
 }
 
-// while calls do until the fault is over or switched off, or the client is gone.
-func (s *server) while(ctx context.Context, f Fault, do func()) {
+// repeat calls do until the fault is over or switched off, or the client is gone.
+func (s *server) repeat(ctx context.Context, f Fault, do func()) {
 	for ctx.Err() == nil && f.on(time.Now()) && s.current() == f {
 		do()
 	}

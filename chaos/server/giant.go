@@ -6,7 +6,7 @@ import (
 )
 
 var giant = Misbehaviour{
-	Name: "giant", Is: "it writes a line that is longer than anybody reads",
+	Name: "giant", Description: "it writes a line that is longer than anybody reads",
 	begin: func(_ context.Context, s *server, f Fault) {
 		s.mu.Lock() // all parts are one line
 		defer s.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 
 var grandchild = Misbehaviour{
 	Name: "grandchild",
-	Is: "it exits and leaves a process behind, in a session of its own, that has its standard " +
+	Description: "it exits and leaves a process behind, in a session of its own, that has its " +
+		"standard " +
 		"output", at: aPipe,
 	begin: func(_ context.Context, s *server, f Fault) {
 		cmd := exec.Command("sleep", fmt.Sprint(int(time.Until(f.Until).Seconds())+1))

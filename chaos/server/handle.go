@@ -10,17 +10,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// later is the revision without a handshake.
-const later = "2026-07-28"
+// modernRevision is the revision without a handshake.
+const modernRevision = "2026-07-28"
 
-// revisions are the revisions with a handshake, the latest first.
-var revisions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+// legacyRevisions are the revisions with a handshake, the latest first.
+var legacyRevisions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// self is the server's implementation info.
-var self = object{"name": "chaos", "version": "1"}
+// serverInfo is the server's implementation info.
+var serverInfo = object{"name": "chaos", "version": "1"}
 
-// stands reports whether a request is stateless, as in the later revision.
-func stands(m message) bool {
+// stateless reports whether a request is stateless, as in the later revision.
+func stateless(m message) bool {
 	var p struct {
 		Meta struct {
 			Revision jsontext.Value `json:"io.modelcontextprotocol/protocolVersion"`
@@ -32,7 +32,7 @@ func stands(m message) bool {
 // handle returns the reply to a request, in the form of its era.
 func (s *server) handle(ctx context.Context, m message) reply {
 	r := s.reply(ctx, m)
-	if of, ok := r.Result.(object); ok && stands(m) {
+	if of, ok := r.Result.(object); ok && stateless(m) {
 		of = maps.Clone(of)
 		of["resultType"] = "complete"
 		r.Result = of
@@ -50,10 +50,10 @@ func (s *server) reply(ctx context.Context, m message) reply {
 		return reply{Result: object{
 			"protocolVersion": revision(p.ProtocolVersion),
 			"capabilities":    object{"tools": object{"listChanged": true}, "logging": object{}},
-			"serverInfo":      self,
+			"serverInfo":      serverInfo,
 		}}
 	case "server/discover":
-		if s.over != nil {
+		if s.exchange != nil {
 			return reply{Result: discovered()}
 		}
 	case "ping", "logging/setLevel":
@@ -70,19 +70,19 @@ func (s *server) reply(ctx context.Context, m message) reply {
 // notifications.
 func discovered() object {
 	return object{
-		"supportedVersions": []string{later}, "capabilities": object{"tools": object{}},
-		"serverInfo": self, "ttlMs": 0, "cacheScope": "private",
+		"supportedVersions": []string{modernRevision}, "capabilities": object{"tools": object{}},
+		"serverInfo": serverInfo, "ttlMs": 0, "cacheScope": "private",
 	}
 }
 
 // revision negotiates the revision with a client that asks for one.
 func revision(asked string) string {
-	for _, r := range revisions {
+	for _, r := range legacyRevisions {
 		if r == asked {
 			return r
 		}
 	}
-	return revisions[0]
+	return legacyRevisions[0]
 }
 
 // pause waits for d, or until the client is gone.

@@ -3,9 +3,9 @@ package server
 import "context"
 
 var httpCut = Misbehaviour{
-	Name: "http_cut", Is: "the stream of an answer has comments only and ends", at: aURL,
+	Name: "http_cut", Description: "the stream of an answer has comments only and ends", at: aURL,
 	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, _ message, _ reply) {
-		s.over.raw(": soon\n\n: very soon\n\n")
+		s.exchange.raw(": soon\n\n: very soon\n\n")
 	},
 }

@@ -9,11 +9,12 @@ import (
 const between = 100 * time.Millisecond
 
 var httpEndless = Misbehaviour{
-	Name: "http_endless", Is: "the stream of an answer has comments only and does not end", at: aURL,
+	Name: "http_endless", Description: "the stream of an answer has comments only and does not end",
+	at: aURL,
 	of: []string{"tools/call"},
 	reply: func(ctx context.Context, s *server, f Fault, _ message, _ reply) {
-		s.while(ctx, f, func() {
-			s.over.raw(": soon\n\n")
+		s.repeat(ctx, f, func() {
+			s.exchange.raw(": soon\n\n")
 			pause(ctx, between)
 		})
 	},

@@ -3,6 +3,7 @@ package server
 import "context"
 
 var httpForget = Misbehaviour{
-	Name: "http_forget", Is: "it forgets all its sessions, and answers 404 to who has one", at: aURL,
-	begin: func(_ context.Context, s *server, _ Fault) { s.over.web.forget() },
+	Name: "http_forget", Description: "it forgets all its sessions, and answers 404 to who has one",
+	at:    aURL,
+	begin: func(_ context.Context, s *server, _ Fault) { s.exchange.web.forget() },
 }

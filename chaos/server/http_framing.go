@@ -11,7 +11,8 @@ var ends = []string{"\n", "\r", "\r\n"}
 
 var httpFraming = Misbehaviour{
 	Name: "http_framing",
-	Is: "the streams of its answers are right in unusual ways: ends of lines, comments, retry, " +
+	Description: "the streams of its answers are right in unusual ways: ends of lines, comments, " +
+		"retry, " +
 		"data in several lines", at: aURL,
 	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
@@ -22,6 +23,6 @@ var httpFraming = Misbehaviour{
 		data = bytes.Replace(data, []byte(`,"result":`), []byte(",\ndata: \"result\":"), 1)
 		text := "\ufeff: a comment\nretry: 10\nretry: never\nunknown: field\nnothing\n\nevent: " +
 			"message\nid: \ndata: " + string(data) + "\n\n: the end\n\n"
-		s.over.raw(strings.ReplaceAll(text, "\n", ends[s.turn()%len(ends)]))
+		s.exchange.raw(strings.ReplaceAll(text, "\n", ends[s.strikeCount()%len(ends)]))
 	},
 }

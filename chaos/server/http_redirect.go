@@ -9,9 +9,10 @@ import (
 const elsewhere = "http://127.0.0.1:1/mcp"
 
 var httpRedirect = Misbehaviour{
-	Name: "http_redirect", Is: "it sends calls elsewhere", at: aURL, of: []string{"tools/call"},
+	Name: "http_redirect", Description: "it sends calls elsewhere", at: aURL,
+	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, _ message, _ reply) {
-		s.over.to.Header().Set("Location", elsewhere)
-		s.over.to.WriteHeader(http.StatusTemporaryRedirect)
+		s.exchange.to.Header().Set("Location", elsewhere)
+		s.exchange.to.WriteHeader(http.StatusTemporaryRedirect)
 	},
 }

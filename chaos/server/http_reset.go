@@ -7,10 +7,10 @@ import (
 )
 
 var httpReset = Misbehaviour{
-	Name: "http_reset", Is: "it resets the connections that calls come on", at: aURL,
+	Name: "http_reset", Description: "it resets the connections that calls come on", at: aURL,
 	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, _ message, _ reply) {
-		c, _, err := http.NewResponseController(s.over.to).Hijack()
+		c, _, err := http.NewResponseController(s.exchange.to).Hijack()
 		if err != nil {
 			return // the client is gone
 		}

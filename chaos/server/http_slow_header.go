@@ -6,10 +6,11 @@ import (
 )
 
 var httpSlowHeader = Misbehaviour{
-	Name: "http_slow_header", Is: "it sends the headers of its answers a byte at a time", at: aURL,
+	Name: "http_slow_header", Description: "it sends the headers of its answers a byte at a time",
+	at: aURL,
 	of: []string{"tools/call"},
 	reply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
-		c, _, err := http.NewResponseController(s.over.to).Hijack()
+		c, _, err := http.NewResponseController(s.exchange.to).Hijack()
 		if err != nil {
 			return // the client is gone
 		}

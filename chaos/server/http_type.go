@@ -3,11 +3,11 @@ package server
 import "context"
 
 var httpType = Misbehaviour{
-	Name: "http_type", Is: "it answers calls with a page for people", at: aURL,
+	Name: "http_type", Description: "it answers calls with a page for people", at: aURL,
 	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, _ message, _ reply) {
-		s.over.to.Header().Set("Content-Type", "text/html")
+		s.exchange.to.Header().Set("Content-Type", "text/html")
 		// the client may be gone
-		_, _ = s.over.to.Write([]byte("<!doctype html><title>Sign in</title>\n"))
+		_, _ = s.exchange.to.Write([]byte("<!doctype html><title>Sign in</title>\n"))
 	},
 }

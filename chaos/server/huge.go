@@ -11,7 +11,8 @@ import (
 const maxTools = 100_000
 
 var huge = Misbehaviour{
-	Name: "huge", Is: "its list of tools is longer than anybody reads", of: []string{"tools/list"},
+	Name: "huge", Description: "its list of tools is longer than anybody reads",
+	of: []string{"tools/list"},
 	reply: func(_ context.Context, s *server, f Fault, m message, r reply) {
 		of := maps.Clone(r.Result.(object))
 		list := slices.Clone(of["tools"].([]object))
@@ -22,6 +23,6 @@ var huge = Misbehaviour{
 		}
 		of["tools"] = list
 		r.Result = of
-		s.whole(line(m.ID, r))
+		s.send(line(m.ID, r))
 	},
 }

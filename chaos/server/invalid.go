@@ -21,7 +21,8 @@ var invalidTools = []any{
 }
 
 var invalid = Misbehaviour{
-	Name: "invalid", Is: "its list of tools has invalid ones among them", of: []string{"tools/list"},
+	Name: "invalid", Description: "its list of tools has invalid ones among them",
+	of: []string{"tools/list"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		of := maps.Clone(r.Result.(object))
 		var list []any
@@ -30,6 +31,6 @@ var invalid = Misbehaviour{
 		}
 		of["tools"] = append(list, invalidTools...)
 		r.Result = of
-		s.whole(line(m.ID, r))
+		s.send(line(m.ID, r))
 	},
 }

@@ -68,7 +68,7 @@ func (c *client) misbehaves(fault, more string) {
 	c.t.Helper()
 	c.call(`"m"`, "misbehave", fmt.Sprintf(`{"fault":%q,"for":"1m"%s}`, fault, more))
 	m, _ := find(fault)
-	c.hears(m.Is)
+	c.hears(m.Description)
 }
 
 func (c *client) echoes(id, text string) {
@@ -83,7 +83,8 @@ func TestMisbehaviours(t *testing.T) {
 		t.Error("they are not in the order of their names")
 	}
 	for _, m := range Misbehaviours {
-		if m.Is == "" || strings.HasSuffix(m.Is, ".") || (m.of == nil) != (m.reply == nil) ||
+		if m.Description == "" || strings.HasSuffix(m.Description, ".") ||
+			(m.of == nil) != (m.reply == nil) ||
 			m.begin == nil && m.reply == nil {
 			t.Errorf("%s: what it is, or how it is done", m.Name)
 		}
@@ -147,7 +148,7 @@ func TestFaultsAreBounded(t *testing.T) {
 	c.echoes("3", "c")
 	c.hears(`"id":3`)
 	c.call("3", "misbehave", `{"fault":"silent","for":"1ms"}`)
-	c.hears(silent.Is)
+	c.hears(silent.Description)
 	time.Sleep(2 * time.Millisecond)
 	c.echoes("4", "again")
 	c.hears("again")
@@ -247,7 +248,7 @@ func TestProcessesThatEndWrongly(t *testing.T) {
 
 	p = start(t, "")
 	p.call("1", "misbehave", `{"fault":"stubborn","for":"200ms"}`)
-	p.hears(stubborn.Is)
+	p.hears(stubborn.Description)
 	began := time.Now()
 	_ = p.in.Close()
 	if p.ends(0); time.Since(began) < 100*time.Millisecond {
@@ -259,7 +260,7 @@ func TestProcessesThatEndWrongly(t *testing.T) {
 func TestGrandchildIsLeftBehind(t *testing.T) {
 	p := start(t, "")
 	p.call("1", "misbehave", `{"fault":"grandchild","for":"5s"}`)
-	p.hears(grandchild.Is)
+	p.hears(grandchild.Description)
 	if _, err := p.cmd.Process.Wait(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 
 // Misbehaviour is one way in which a server can misbehave.
 type Misbehaviour struct {
-	Name string
-	Is   string // in one line, as a sentence without its period
-	at   place
+	Name        string
+	Description string // in one line, as a sentence without its period
+	at          place
 	// begin runs once, after the call that switches the fault on was answered. It may be nil.
 	begin func(ctx context.Context, s *server, f Fault)
 	// start runs in each process that finds the fault in its state. If it is nil, the fault ends with
@@ -69,11 +69,11 @@ type Fault struct {
 // on reports whether the fault is on.
 func (f Fault) on(now time.Time) bool { return f.Name != "" && now.Before(f.Until) }
 
-// take reports whether a fault strikes the next reply to that method, returns the fault, and counts
-// the strike.
-func (s *memory) take(method string) (Misbehaviour, Fault, bool) {
-	s.wrong.Lock()
-	defer s.wrong.Unlock()
+// claimStrike reports whether a fault strikes the next reply to that method, returns the fault, and
+// counts the strike.
+func (s *memory) claimStrike(method string) (Misbehaviour, Fault, bool) {
+	s.faultMu.Lock()
+	defer s.faultMu.Unlock()
 	m, ok := find(s.fault.Name)
 	if !ok || !slices.Contains(m.of, method) || !s.fault.on(time.Now()) {
 		return m, s.fault, false
@@ -85,24 +85,24 @@ func (s *memory) take(method string) (Misbehaviour, Fault, bool) {
 	return m, s.fault, true
 }
 
-// turn returns how often the current fault has struck. Faults with several variants use it to cycle
-// through them.
-func (s *memory) turn() int {
-	s.wrong.Lock()
-	defer s.wrong.Unlock()
+// strikeCount returns how often the current fault has struck. Faults with several variants use it
+// to cycle through them.
+func (s *memory) strikeCount() int {
+	s.faultMu.Lock()
+	defer s.faultMu.Unlock()
 	return s.struck
 }
 
 // current returns the fault that is switched on, whether it still strikes or not.
 func (s *memory) current() Fault {
-	s.wrong.Lock()
-	defer s.wrong.Unlock()
+	s.faultMu.Lock()
+	defer s.faultMu.Unlock()
 	return s.fault
 }
 
 // set switches a fault on in place of the current one.
 func (s *memory) set(f Fault) {
-	s.wrong.Lock()
-	defer s.wrong.Unlock()
+	s.faultMu.Lock()
+	defer s.faultMu.Unlock()
 	s.fault, s.struck = f, 0
 }

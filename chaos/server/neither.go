@@ -6,7 +6,8 @@ import (
 )
 
 var neither = Misbehaviour{
-	Name: "neither", Is: "its answers have neither a result nor an error", of: []string{"tools/call"},
+	Name: "neither", Description: "its answers have neither a result nor an error",
+	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, _ reply) {
 		s.write(slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.ID, []byte("}\n")))
 	},

@@ -20,9 +20,10 @@ var oddIDs = []func(id string) string{
 
 var oddID = Misbehaviour{
 	Name: "odd_id",
-	Is: "it answers with ids that are null, fractions, far too large, lists, objects, true or " +
+	Description: "it answers with ids that are null, fractions, far too large, lists, objects, true " +
+		"or " +
 		"negative", of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
-		s.write(line(jsontext.Value(oddIDs[s.turn()%len(oddIDs)](string(m.ID))), r))
+		s.write(line(jsontext.Value(oddIDs[s.strikeCount()%len(oddIDs)](string(m.ID))), r))
 	},
 }

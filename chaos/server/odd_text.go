@@ -22,11 +22,12 @@ func swap(b []byte, was, is string) []byte { return bytes.Replace(b, []byte(was)
 
 var oddText = Misbehaviour{
 	Name: "odd_text",
-	Is: "its answers are JSON but for a name that is there twice or wrongly spelt, invalid UTF-8, " +
+	Description: "its answers are JSON but for a name that is there twice or wrongly spelt, invalid " +
+		"UTF-8, " +
 		"NUL, or what stands around them",
 	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		whole := bytes.TrimSuffix(line(m.ID, r), []byte("\n"))
-		s.write(append(oddTexts[s.turn()%len(oddTexts)](whole), '\n'))
+		s.write(append(oddTexts[s.strikeCount()%len(oddTexts)](whole), '\n'))
 	},
 }

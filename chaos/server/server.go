@@ -34,7 +34,7 @@ const maxCalls = 1024
 // Serve serves one client until the client is gone or ctx ends. It returns the error of reading.
 func Serve(ctx context.Context, o Options) error {
 	s := &server{Options: o, memory: &memory{}}
-	s.whole = s.write
+	s.send = s.write
 	s.resume()
 	ctx, stop := context.WithCancel(ctx)
 	defer s.calls.Wait()
@@ -57,7 +57,7 @@ func Serve(ctx context.Context, o Options) error {
 				answer(ctx)
 			})
 		case err := <-ended:
-			s.resist()
+			s.delayEnd()
 			return err
 		case <-told:
 			if f := s.current(); f.Name != stubborn.Name || !f.on(time.Now()) {
@@ -68,8 +68,8 @@ func Serve(ctx context.Context, o Options) error {
 	}
 }
 
-// resist delays the end of the server while the fault stubborn is on.
-func (s *server) resist() {
+// delayEnd delays the end of the server while the fault stubborn is on.
+func (s *server) delayEnd() {
 	if f := s.current(); f.Name == stubborn.Name {
 		time.Sleep(time.Until(f.Until))
 	}
@@ -93,9 +93,9 @@ func read(ctx context.Context, in io.Reader, lines chan<- []byte) error {
 type server struct {
 	Options
 	*memory
-	calls sync.WaitGroup
-	whole func(line []byte) // sends a correct answer
-	over  *exchange         // of a server behind a URL; nil on a pipe
+	calls    sync.WaitGroup
+	send     func(line []byte) // sends a correct answer
+	exchange *exchange         // of a server behind a URL; nil on a pipe
 
 	mu sync.Mutex // guards Out
 }
@@ -104,9 +104,9 @@ type server struct {
 type memory struct {
 	counts counter
 
-	wrong  sync.Mutex // guards the fields below
-	fault  Fault      // the fault that was switched on last
-	struck int        // how often it has struck
+	faultMu sync.Mutex // guards the fields below
+	fault   Fault      // the fault that was switched on last
+	struck  int        // how often it has struck
 }
 
 // prepare decides how a request is answered and returns a function that answers it, either
@@ -114,32 +114,32 @@ type memory struct {
 // in the order of arrival, so that a client that has switched a fault off gets correct answers to
 // all later requests. A request that switches a fault on or off is itself answered correctly.
 func (s *server) prepare(m message) func(context.Context) {
-	if asks(m) {
+	if callsMisbehave(m) {
 		return func(ctx context.Context) {
 			before := s.current()
-			s.whole(line(m.ID, s.handle(ctx, m)))
+			s.send(line(m.ID, s.handle(ctx, m)))
 			if f := s.current(); f != before {
-				s.turned(ctx, before, f)
+				s.faultChanged(ctx, before, f)
 			}
 		}
 	}
-	bad, f, ok := s.take(m.Method)
+	bad, f, ok := s.claimStrike(m.Method)
 	return func(ctx context.Context) {
 		r := s.handle(ctx, m)
 		if ok {
 			bad.reply(ctx, s, f, m, r)
 			return
 		}
-		s.whole(line(m.ID, r))
+		s.send(line(m.ID, r))
 	}
 }
 
-// turned begins the fault that was switched on. It announces the list of tools if the old or the
-// new fault changes that list.
-func (s *server) turned(ctx context.Context, before, f Fault) {
+// faultChanged begins the fault that was switched on. It announces the list of tools if the old or
+// the new fault changes that list.
+func (s *server) faultChanged(ctx context.Context, before, f Fault) {
 	bad, _ := find(f.Name)
 	was, _ := find(before.Name)
-	s.beside(ctx, func(ctx context.Context, s *server) {
+	s.unasked(ctx, func(ctx context.Context, s *server) {
 		if slices.Contains(was.of, "tools/list") || slices.Contains(bad.of, "tools/list") {
 			s.announce()
 		}
@@ -149,10 +149,10 @@ func (s *server) turned(ctx context.Context, before, f Fault) {
 	})
 }
 
-// beside does something that is not part of an answer. With one client it does so at once.
-func (s *server) beside(ctx context.Context, do func(context.Context, *server)) {
-	if s.over != nil {
-		s.over.web.beside(do)
+// unasked does something that is not part of an answer. With one client it does so at once.
+func (s *server) unasked(ctx context.Context, do func(context.Context, *server)) {
+	if s.exchange != nil {
+		s.exchange.web.unasked(do)
 		return
 	}
 	do(ctx, s)

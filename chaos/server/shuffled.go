@@ -7,7 +7,7 @@ import (
 )
 
 var shuffled = Misbehaviour{
-	Name: "shuffled", Is: "it answers calls in whatever order", of: []string{"tools/call"},
+	Name: "shuffled", Description: "it answers calls in whatever order", of: []string{"tools/call"},
 	reply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
 		pause(ctx, time.Duration(rand.Int64N(int64(f.Delay)+1)))
 		s.write(line(m.ID, r))

@@ -3,7 +3,7 @@ package server
 import "context"
 
 var slow = Misbehaviour{
-	Name: "slow", Is: "it answers calls a byte at a time", of: []string{"tools/call"},
+	Name: "slow", Description: "it answers calls a byte at a time", of: []string{"tools/call"},
 	reply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
 		s.mu.Lock() // no other writer may interleave
 		defer s.mu.Unlock()

@@ -7,10 +7,11 @@ import (
 )
 
 var stderr = Misbehaviour{
-	Name: "stderr", Is: "it writes to standard error as fast as it can, without ends of lines",
-	at: aPipe,
+	Name:        "stderr",
+	Description: "it writes to standard error as fast as it can, without ends of lines",
+	at:          aPipe,
 	begin: func(ctx context.Context, s *server, f Fault) {
 		many := bytes.Repeat([]byte("all is well\x00"), 1000)
-		s.while(ctx, f, func() { _, _ = os.Stderr.Write(many) })
+		s.repeat(ctx, f, func() { _, _ = os.Stderr.Write(many) })
 	},
 }

@@ -3,9 +3,9 @@ package server
 import "context"
 
 var storm = Misbehaviour{
-	Name: "storm", Is: "it says all the time that its list of tools has changed",
+	Name: "storm", Description: "it says all the time that its list of tools has changed",
 	begin: func(ctx context.Context, s *server, f Fault) {
-		s.while(ctx, f, func() {
+		s.repeat(ctx, f, func() {
 			s.announce()
 			pause(ctx, f.Delay)
 		})

@@ -7,9 +7,9 @@ import (
 )
 
 var stringID = Misbehaviour{
-	Name: "string_id",
-	Is:   "it answers with the number of a call as a text, and with its text as a number",
-	of:   []string{"tools/call"},
+	Name:        "string_id",
+	Description: "it answers with the number of a call as a text, and with its text as a number",
+	of:          []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		id := jsontext.Value(`"` + string(m.ID) + `"`)
 		if m.ID[0] == '"' {

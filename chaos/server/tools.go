@@ -11,9 +11,9 @@ import (
 
 // tool is a tool that a client can call.
 type tool struct {
-	name, is string
-	takes    object // the properties of its arguments, in JSON Schema
-	call     func(ctx context.Context, s *server, args jsontext.Value) (string, error)
+	name, description string
+	properties        object // the properties of its arguments, in JSON Schema
+	call              func(ctx context.Context, s *server, args jsontext.Value) (string, error)
 }
 
 func kind(of, is string) object { return object{"type": of, "description": is} }
@@ -43,8 +43,8 @@ var tools = []tool{
 	}, misbehave},
 }
 
-// asks reports whether a request calls the tool misbehave.
-func asks(m message) bool {
+// callsMisbehave reports whether a request calls the tool misbehave.
+func callsMisbehave(m message) bool {
 	var p struct {
 		Name string `json:"name"`
 	}
@@ -58,8 +58,8 @@ func declared() []object {
 	var list []object
 	for _, t := range tools {
 		list = append(list, object{
-			"name": t.name, "description": t.is,
-			"inputSchema": object{"type": "object", "properties": t.takes},
+			"name": t.name, "description": t.description,
+			"inputSchema": object{"type": "object", "properties": t.properties},
 		})
 	}
 	return list

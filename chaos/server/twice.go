@@ -6,7 +6,7 @@ import (
 )
 
 var twice = Misbehaviour{
-	Name: "twice", Is: "it answers each call twice", of: []string{"tools/call"},
+	Name: "twice", Description: "it answers each call twice", of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		s.write(bytes.Repeat(line(m.ID, r), 2))
 	},

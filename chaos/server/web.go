@@ -46,13 +46,13 @@ func ServeHTTP(ctx context.Context, o HTTPOptions) error {
 	mux.HandleFunc("GET "+Endpoint, w.get)
 	mux.HandleFunc("DELETE "+Endpoint, w.delete)
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime}
-	w.under.Go(func() { // ends with ctx
+	w.background.Go(func() { // ends with ctx
 		<-ctx.Done()
 		_ = s.Close()
 	})
 	err := s.Serve(o.Listener)
 	stop()
-	w.under.Wait()
+	w.background.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -62,9 +62,9 @@ func ServeHTTP(ctx context.Context, o HTTPOptions) error {
 // web is a server behind a URL.
 type web struct {
 	*memory
-	state string
-	all   context.Context
-	under sync.WaitGroup // work besides the requests
+	state      string
+	all        context.Context
+	background sync.WaitGroup // work besides the requests
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]bool
@@ -93,7 +93,7 @@ func (w *web) post(to http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
-	case stands(m): // a stateless request needs no session
+	case stateless(m): // a stateless request needs no session
 	case m.Method == "initialize":
 		id, ok := w.open()
 		if !ok {
@@ -109,9 +109,10 @@ func (w *web) post(to http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := &server{
-		Options: Options{Out: &events{to: to}, State: w.state}, memory: w.memory, over: &exchange{w, to},
+		Options: Options{Out: &events{to: to}, State: w.state}, memory: w.memory,
+		exchange: &exchange{w, to},
 	}
-	s.whole = func(line []byte) {
+	s.send = func(line []byte) {
 		to.Header().Set("Content-Type", "application/json")
 		_, _ = to.Write(line) // the client may be gone
 	}
@@ -179,10 +180,12 @@ func (w *web) forget() {
 	clear(w.sessions)
 }
 
-// beside runs do with a server that writes to all standing streams.
-func (w *web) beside(do func(context.Context, *server)) {
-	s := &server{Options: Options{Out: w, State: w.state}, memory: w.memory, over: &exchange{web: w}}
-	w.under.Go(func() { do(w.all, s) }) // ends with the fault, or with the server
+// unasked runs do with a server that writes to all standing streams.
+func (w *web) unasked(do func(context.Context, *server)) {
+	s := &server{
+		Options: Options{Out: w, State: w.state}, memory: w.memory, exchange: &exchange{web: w},
+	}
+	w.background.Go(func() { do(w.all, s) }) // ends with the fault, or with the server
 }
 
 // Write writes to all standing streams. A message is lost if there is none.

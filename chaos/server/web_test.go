@@ -163,7 +163,8 @@ func TestServerBehindAURLMisbehaves(t *testing.T) {
 			s := listen(t)
 			m, _ := find(r.fault)
 			if a := s.call("misbehave",
-				fmt.Sprintf(`{"fault":%q,"for":"1m"%s}`, r.fault, r.more)); !strings.Contains(a.body, m.Is) {
+				fmt.Sprintf(`{"fault":%q,"for":"1m"%s}`, r.fault, r.more)); !strings.Contains(a.body,
+				m.Description) {
 				t.Fatal(a)
 			}
 			var a answer

@@ -10,7 +10,8 @@ import (
 const maxWide = 1 << 20
 
 var wide = Misbehaviour{
-	Name: "wide", Is: "its results have more members than anybody needs", of: []string{"tools/call"},
+	Name: "wide", Description: "its results have more members than anybody needs",
+	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, f Fault, m message, _ reply) {
 		whole := slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.ID,
 			[]byte(`,"result":{"content":[],"structuredContent":{`))

@@ -13,8 +13,8 @@ import (
 // call is one request of a client with everything that was sent in reply. It is the sink of the
 // request.
 type call struct {
-	s      *story
-	c      *visitor
+	s      *simulation
+	c      *simClient
 	method string
 	server string // the server that the request goes to; empty for the host itself
 	nonce  string
@@ -25,8 +25,8 @@ type call struct {
 	outcome   jsonrpc.Message
 	ended     bool
 	cancelled bool
-	pardoned  bool  // it may fail for a reason of its own
-	became    bool  // its result is a task or a question instead of a final result
+	mayFail   bool  // it may fail for a reason of its own
+	deferred  bool  // its result is a task or a question instead of a final result
 	refused   error // the error with which Deliver refused it
 	asked     int   // questions that came with it
 	far       float64
@@ -46,7 +46,7 @@ func (k *call) Send(m jsonrpc.Message) error {
 		k.progress(m.Params)
 	}
 	if k.c.at.Tenant == target && k.s.plan.slow.strikes(k.s.w.rand) {
-		k.s.broke("no room", k.c.name)
+		k.s.noteFault("no room", k.c.name)
 		return transport.ErrSlowConsumer
 	}
 	k.s.w.Note("told", k.c.name, m.Kind().String()+" "+m.Method)

@@ -45,7 +45,7 @@ var others = []string{
 }
 
 // configuration returns the host's configuration with these servers of the target.
-func (s *story) configuration(servers string) (*config.Config, error) {
+func (s *simulation) configuration(servers string) (*config.Config, error) {
 	limits := ""
 	if s.plan.tight {
 		limits = "max_sessions: 2, max_pending: 3, max_session_pending: 2"
@@ -55,11 +55,11 @@ func (s *story) configuration(servers string) (*config.Config, error) {
 }
 
 // reload changes the configuration of the target.
-func (s *story) reload() {
-	s.w.Begin("operator", func() {
+func (s *simulation) reload() {
+	s.w.Spawn("operator", func() {
 		for range s.plan.reloads {
 			s.pause(2 * time.Second)
-			s.broke("reload", "mcpd/tenants/"+target)
+			s.noteFault("reload", "mcpd/tenants/"+target)
 			if err := s.host.Reload(context.Background()); err != nil && s.plan.panics == 0 {
 				s.find("reload", "%v", err)
 			}
@@ -68,7 +68,7 @@ func (s *story) reload() {
 }
 
 // start starts the host of a run.
-func (s *story) start() error {
+func (s *simulation) start() error {
 	c, err := s.configuration(all)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *story) start() error {
 		seed[i] = byte(s.w.rand.Uint32())
 	}
 	s.faults = fault.New(s.w)
-	s.w.heard = s.heard
+	s.w.beforeHandle = s.beforeHandle
 	s.host, err = supervisor.Start(context.Background(), c, supervisor.Options{
 		Embedded: true, Clock: s.w, Faults: s.faults, State: s.options.state,
 		Load: func() (*config.Config, string, error) {
@@ -98,11 +98,11 @@ func (s *story) start() error {
 var errUnreachable = errors.New("connection refused")
 
 // dial opens a connection to a server of the run.
-func (s *story) dial(tenant, name string) client.Dial {
+func (s *simulation) dial(tenant, name string) client.Dial {
 	peer := s.servers[tenant+"/"+name]
 	return func(context.Context, otp.Ref) (transport.Upstream, error) {
 		if peer.struck(s.plan.dials) {
-			s.broke("dial", peer.at)
+			s.noteFault("dial", peer.at)
 			return nil, errUnreachable
 		}
 		s.w.Note("dial", peer.at, "")
@@ -113,8 +113,9 @@ func (s *story) dial(tenant, name string) client.Dial {
 	}
 }
 
-// heard is called before each message is handled. Now and then it injects a fault into the actor.
-func (s *story) heard(path, kind string) {
+// beforeHandle is called before each message is handled. Now and then it injects a fault into the
+// actor.
+func (s *simulation) beforeHandle(path, kind string) {
 	if s.poison(path, kind) {
 		return
 	}
@@ -134,7 +135,7 @@ func (s *story) heard(path, kind string) {
 		s.struck++
 	}
 	s.panicked++
-	s.broke(string(f.Action), path)
+	s.noteFault(string(f.Action), path)
 	if _, err := s.faults.Arm(f); err != nil {
 		s.find("simulation", "a fault cannot be armed: %v", err)
 	}
@@ -148,20 +149,21 @@ func system(kind string) bool {
 }
 
 // breakable reports whether the actor at a path may be broken.
-func (s *story) breakable(path string) bool {
+func (s *simulation) breakable(path string) bool {
 	return strings.HasPrefix(path, "mcpd/tenants/"+target+"/") ||
 		s.plan.core && strings.HasPrefix(path, "mcpd/core/")
 }
 
 // event checks an event of the tree: only actors with an injected fault may crash.
-func (s *story) event(e otp.Event) {
+func (s *simulation) event(e otp.Event) {
 	s.w.Note("event", e.Where(), fmt.Sprintf("%T", e))
 	s.follow(e)
 	var crash *otp.CrashReport
 	switch e := e.(type) {
 	case otp.ChildExited:
 		crash = e.Report
-		if !otp.IsNormal(e.Reason) && !s.shaken && !strings.HasPrefix(e.Path, "mcpd/tenants/"+target) {
+		if !otp.IsNormal(e.Reason) && !s.coreBroken &&
+			!strings.HasPrefix(e.Path, "mcpd/tenants/"+target) {
 			s.find("I9 supervision", "%s has ended, which nothing was done to: %v", e.Path, e.Reason)
 		}
 	case otp.StartFailed:

@@ -22,7 +22,7 @@ type Finding struct {
 func (f Finding) String() string { return f.Invariant + ": " + f.What }
 
 // find records a finding.
-func (s *story) find(invariant, format string, args ...any) {
+func (s *simulation) find(invariant, format string, args ...any) {
 	f := Finding{invariant, fmt.Sprintf(format, args...)}
 	s.w.Note("FINDING", f.Invariant, strings.ReplaceAll(f.What, "\n", " "))
 	s.result.Findings = append(s.result.Findings, f)
@@ -32,7 +32,7 @@ func (s *story) find(invariant, format string, args ...any) {
 const grace = 250 * time.Millisecond
 
 // judge checks every call.
-func (s *story) judge() {
+func (s *simulation) judge() {
 	if s.struck != s.result.Crashes {
 		s.find("I9 supervision", "%d panics struck, and %d crashes were told of", s.struck,
 			s.result.Crashes)
@@ -47,7 +47,7 @@ func (s *story) judge() {
 
 // judgeOutcome checks the outcome of a call: there is exactly one, it is in time, and it belongs to
 // the call.
-func (s *story) judgeOutcome(k *call) {
+func (s *simulation) judgeOutcome(k *call) {
 	switch {
 	case k.refused != nil:
 		if k.ended {
@@ -71,7 +71,7 @@ func (s *story) judgeOutcome(k *call) {
 		}
 		return
 	case jsonrpc.KindFailure:
-		if s.innocent(k) && !k.cancelled && !k.pardoned {
+		if s.innocent(k) && !k.cancelled && !k.mayFail {
 			s.find("I3 bystander", "%s %s to %q failed: %v %s", k.nonce, k.method, k.server, k.outcome.Error,
 				k.outcome.Error.Data)
 		}
@@ -86,7 +86,7 @@ func (s *story) judgeOutcome(k *call) {
 
 // bound returns how long a call may take. After a crash the limit is longer by settling, because
 // the time of a call begins only when an actor has received it.
-func (s *story) bound(k *call) time.Duration {
+func (s *simulation) bound(k *call) time.Duration {
 	most := callTimeout
 	if k.far > 0 {
 		most = callMax
@@ -100,16 +100,16 @@ func (s *story) bound(k *call) time.Duration {
 	if s.result.Crashes > 0 {
 		most += settling
 	}
-	return most + grace + haste
+	return most + grace + maxEarly
 }
 
 // innocent reports whether no fault can have affected the call.
-func (s *story) innocent(k *call) bool {
-	return s.result.Faults == 0 || k.c.at.Tenant == bystander && !s.shaken
+func (s *simulation) innocent(k *call) bool {
+	return s.result.Faults == 0 || k.c.at.Tenant == bystander && !s.coreBroken
 }
 
 // judgeEffect compares the outcome of a call with the effects at its server.
-func (s *story) judgeEffect(k *call) {
+func (s *simulation) judgeEffect(k *call) {
 	did := len(s.servers[k.c.at.Tenant+"/"+k.server].effects[k.nonce])
 	for at, other := range s.servers {
 		if at != k.c.at.Tenant+"/"+k.server && len(other.effects[k.nonce]) > 0 {
@@ -121,7 +121,7 @@ func (s *story) judgeEffect(k *call) {
 	}
 	switch k.outcome.Kind() {
 	case jsonrpc.KindResult:
-		if text := string(k.outcome.Result); k.became {
+		if text := string(k.outcome.Result); k.deferred {
 		} else if !strings.Contains(text, k.mark()) {
 			s.find("I2 cross-talk", "%s to %s is answered %s", k.nonce, k.server, text)
 		} else if did == 0 {

@@ -19,7 +19,7 @@ import (
 type known struct {
 	sessions []string // by their secret ids
 	at       map[string]streamable.Endpoint
-	tasks    map[string]*visitor // the client that follows each task, by task id
+	tasks    map[string]*simClient // the client that follows each task, by task id
 }
 
 // disk returns a directory in memory, where syncing to disk costs nothing, if there is one.
@@ -42,7 +42,7 @@ func killed(t *testing.T, seed uint64) (left string, k known) {
 	if err := os.Mkdir(at+"/state", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r := Run(seed, Options{state: at + "/state", spoil: func(s *story) {
+	r := Run(seed, Options{state: at + "/state", spoil: func(s *simulation) {
 		// the state of a tenant that is down also survives the host
 		s.plan.panics, s.plan.ends, s.plan.operates = 0, 0, 0
 		s.w.AfterFunc(time.Duration(s.w.rand.Int64N(int64(2*time.Second))), func() {
@@ -59,10 +59,10 @@ func killed(t *testing.T, seed uint64) (left string, k known) {
 }
 
 // known returns what clients know now.
-func (s *story) known() known {
-	k := known{at: map[string]streamable.Endpoint{}, tasks: map[string]*visitor{}}
+func (s *simulation) known() known {
+	k := known{at: map[string]streamable.Endpoint{}, tasks: map[string]*simClient{}}
 	for _, c := range s.visitors {
-		for _, id := range c.made {
+		for _, id := range c.taskIDs {
 			k.tasks[id] = c
 		}
 		greeted := slices.ContainsFunc(c.calls, func(k *call) bool {
@@ -110,10 +110,10 @@ func TestWhatWasAcknowledgedOutlivesTheHost(t *testing.T) {
 }
 
 // asks gets a task as its client would.
-func (s *story) asks(as *visitor, id string) jsontext.Value {
+func (s *simulation) asks(as *simClient, id string) jsontext.Value {
 	c := newVisitor(s, as.at.Tenant, 0)
 	// until it speaks the revision that has tasks
-	for c.modern, c.says, c.tasks = as.modern, as.says, as.modern; !c.tasks; {
+	for c.modern, c.capabilities, c.tasks = as.modern, as.capabilities, as.modern; !c.tasks; {
 		c.open()
 	}
 	return c.ask(c.begin("tasks/get", "", ""), `{"taskId":`+string(splice.Quote(id))+`}`)

@@ -23,7 +23,7 @@ const (
 
 // descent computes the expected state of the target from events of the tree, independently of
 // package ladder, which decides it: when the target may start again, and when it has to.
-type descent struct {
+type expectedState struct {
 	ends    int // in a row
 	all     int // in all
 	gap     time.Duration
@@ -41,7 +41,7 @@ type descent struct {
 const restartSlack = 3 * time.Second
 
 // ended counts an end of the tenant by itself.
-func (d *descent) ended(now time.Time) {
+func (d *expectedState) ended(now time.Time) {
 	if now.Sub(d.upAt) >= ladder.Stable {
 		d.ends, d.gap, d.probing = 0, 0, false
 	}
@@ -58,7 +58,7 @@ func (d *descent) ended(now time.Time) {
 
 // wait returns how long the tenant may stay down after now. It is negative if the start is overdue.
 // If other faults affect the tenant, the longest pause is allowed.
-func (d *descent) wait(now time.Time) time.Duration {
+func (d *expectedState) wait(now time.Time) time.Duration {
 	if d.exact {
 		return d.downAt.Add(d.gap + restartSlack).Sub(now)
 	}
@@ -66,14 +66,14 @@ func (d *descent) wait(now time.Time) time.Duration {
 }
 
 // follow handles events about starts and ends of the target.
-func (s *story) follow(e otp.Event) {
+func (s *simulation) follow(e otp.Event) {
 	d := &s.descent
 	switch e := e.(type) {
 	case otp.ChildStarted:
 		if e.Path != targetRow {
 			return
 		}
-		if early := d.gap - s.w.now.Sub(d.downAt) - haste; d.exact && !d.downAt.IsZero() && early > 0 {
+		if early := d.gap - s.w.now.Sub(d.downAt) - maxEarly; d.exact && !d.downAt.IsZero() && early > 0 {
 			s.find("ladder", "%s is started %v before its pause of %v is over", target, early, d.gap)
 		}
 		if d.probing = d.ends >= ladder.MaxEnds; d.probing {
@@ -94,11 +94,11 @@ func (s *story) follow(e otp.Event) {
 
 // poison crashes the handler of the target's requests at each message, until the target has ended
 // as often as the plan says.
-func (s *story) poison(path, kind string) bool {
+func (s *simulation) poison(path, kind string) bool {
 	if path != poisoned || s.descent.all >= s.plan.ends || system(kind) {
 		return false
 	}
-	s.broke("poison", path)
+	s.noteFault("poison", path)
 	f := fault.Fault{
 		Action: fault.Panic, Point: fault.Point{Place: fault.Receive, Path: path}, Count: 1,
 		Lease: time.Second,
@@ -112,7 +112,7 @@ func (s *story) poison(path, kind string) bool {
 
 // knock connects to the target again and again, as often as the poison needs it, until the target
 // serves.
-func (s *story) knock() {
+func (s *simulation) knock() {
 	for n := 0; ; n++ {
 		c := newVisitor(s, target, 1000+n)
 		c.modern = false
@@ -143,7 +143,7 @@ func (s *story) knock() {
 }
 
 // refused checks the error that a client of a tenant that is down has got.
-func (s *story) refused(c *visitor) {
+func (s *simulation) refused(c *simClient) {
 	k := c.calls[0]
 	var told *protocol.Error
 	if !errors.As(k.refused, &told) {
@@ -163,7 +163,7 @@ func (s *story) refused(c *visitor) {
 }
 
 // operate has an operator quarantine the target and release it.
-func (s *story) operate() {
+func (s *simulation) operate() {
 	for range s.plan.operates {
 		s.pause(20 * time.Second)
 		s.operates(ladder.Quarantine)
@@ -177,8 +177,8 @@ const operateTime = 5 * time.Second
 
 // operates applies one command to the target. If the command is lost with the manager, the operator
 // asks again.
-func (s *story) operates(verb ladder.Verb) {
-	s.broke(string(verb), targetRow)
+func (s *simulation) operates(verb ladder.Verb) {
+	s.noteFault(string(verb), targetRow)
 	for try := range 20 {
 		manager, _ := s.host.Whereis("mcpd/core/tenant_manager")
 		ctx, cancel := context.WithCancel(context.Background())
@@ -216,7 +216,7 @@ func (s *story) operates(verb ladder.Verb) {
 const stopTime = 2 * time.Minute
 
 // serving waits until the target runs again, for as long as the ladder allows.
-func (s *story) serving() {
+func (s *simulation) serving() {
 	over := s.w.now.Add(ladder.LastProbe + settling)
 	s.w.AfterFunc(ladder.LastProbe+settling, func() {})
 	s.w.Wait(func() bool { return s.descent.downAt.IsZero() || s.w.now.After(over) })

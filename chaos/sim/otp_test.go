@@ -42,7 +42,7 @@ func TestSupervisorsEndInAnyOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 6 {
-			w.Begin("operator", func() {
+			w.Spawn("operator", func() {
 				var err error
 				id := fmt.Sprint("x", i%3)
 				switch ctx, top := context.Background(), tree.Ref(); w.Rand().IntN(4) {
@@ -62,7 +62,7 @@ func TestSupervisorsEndInAnyOrder(t *testing.T) {
 				}
 			})
 		}
-		w.Rest(time.Duration(w.Rand().Int64N(int64(time.Millisecond))))
+		w.RunFor(time.Duration(w.Rand().Int64N(int64(time.Millisecond))))
 		if err := tree.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}

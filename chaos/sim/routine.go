@@ -30,11 +30,11 @@ func (w *World) Go(ctx context.Context, path, name string, f func()) {
 		r.yield = yield
 		f()
 	})
-	w.lives = append(w.lives, r)
+	w.routines = append(w.routines, r)
 }
 
-// Begin starts a goroutine without an owner, such as a client.
-func (w *World) Begin(name string, f func()) { w.Go(context.Background(), name, "", f) }
+// Spawn starts a goroutine without an owner, such as a client.
+func (w *World) Spawn(name string, f func()) { w.Go(context.Background(), name, "", f) }
 
 // resume lets a routine run up to where it would block, or to its end.
 func (w *World) resume(r *routine) {
@@ -43,7 +43,7 @@ func (w *World) resume(r *routine) {
 	_, more := r.next()
 	w.inside = nil
 	if !more {
-		w.lives = slices.DeleteFunc(w.lives, func(o *routine) bool { return o == r })
+		w.routines = slices.DeleteFunc(w.routines, func(o *routine) bool { return o == r })
 	}
 }
 
@@ -62,11 +62,11 @@ func (r *routine) wait(ready func() bool) {
 
 // Close ends the routines that still run after a run that did not end.
 func (w *World) Close() {
-	for _, r := range w.lives {
+	for _, r := range w.routines {
 		w.inside = r
 		end(r)
 	}
-	w.lives, w.inside = nil, nil
+	w.routines, w.inside = nil, nil
 }
 
 func end(r *routine) {
@@ -77,7 +77,7 @@ func end(r *routine) {
 // who names the routines that have not ended.
 func (w *World) who() string {
 	var names []string
-	for _, r := range w.lives {
+	for _, r := range w.routines {
 		names = append(names, r.who)
 	}
 	return strings.Join(names, ", ")

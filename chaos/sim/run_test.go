@@ -36,7 +36,7 @@ func TestASeedIsOneRun(t *testing.T) {
 // The race detector makes them ten times as slow, so that it gets only a tenth of them.
 func TestNothingIsFound(t *testing.T) {
 	n := *seeds
-	if mcptest.Raced {
+	if mcptest.RaceEnabled {
 		n /= 10
 	}
 	start, spent := time.Now(), processor(t)

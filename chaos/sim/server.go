@@ -16,7 +16,7 @@ import (
 
 // server is one of the run's servers, with all connections to it. It behaves as the plan says.
 type server struct {
-	s       *story
+	s       *simulation
 	tenant  string
 	at      string // tenant and name
 	modern  bool
@@ -26,7 +26,7 @@ type server struct {
 	jobs    []*job
 }
 
-func newServer(s *story, tenant, name string) *server {
+func newServer(s *simulation, tenant, name string) *server {
 	return &server{
 		s: s, tenant: tenant, at: tenant + "/" + name, modern: name == "new",
 		effects: map[string]map[jsonrpc.ID]bool{}, pending: map[string]func(jsontext.Value){},
@@ -58,12 +58,12 @@ var answers = map[bool]map[string]string{
 const greeting = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"sim","version":"1"}}`
 
 // receive handles one message of the host.
-func (v *server) receive(w *wire, m jsonrpc.Message) {
+func (v *server) receive(w *connection, m jsonrpc.Message) {
 	if w.err != nil {
 		return
 	}
 	if v.struck(v.s.plan.hangUps) && m.Kind() == jsonrpc.KindRequest {
-		v.s.broke("hang up", v.at)
+		v.s.noteFault("hang up", v.at)
 		// the effect happens, but the host gets no answer
 		if m.Method == "tools/call" && v.s.w.rand.IntN(2) == 0 {
 			v.did(m)
@@ -72,7 +72,7 @@ func (v *server) receive(w *wire, m jsonrpc.Message) {
 		return
 	}
 	if v.struck(v.s.plan.strange) {
-		v.s.broke("strange", v.at)
+		v.s.noteFault("strange", v.at)
 		w.say(transport.Inbound{
 			Message: jsonrpc.Response(jsonrpc.IntID(900_000+v.s.w.rand.Uint64N(10)),
 				jsontext.Value(`{"content":[{"type":"text","text":"nobody"}]}`)),
@@ -107,7 +107,7 @@ func (v *server) receive(w *wire, m jsonrpc.Message) {
 }
 
 // refuse answers with an error.
-func (v *server) refuse(w *wire, m jsonrpc.Message, code int64) {
+func (v *server) refuse(w *connection, m jsonrpc.Message, code int64) {
 	w.say(transport.Inbound{
 		Related: m.ID,
 		Message: jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: code, Message: m.Method + " at " + v.at}),
@@ -115,7 +115,7 @@ func (v *server) refuse(w *wire, m jsonrpc.Message, code int64) {
 }
 
 // reply answers after a delay.
-func (v *server) reply(w *wire, m jsonrpc.Message, result string, after time.Duration) {
+func (v *server) reply(w *connection, m jsonrpc.Message, result string, after time.Duration) {
 	v.s.w.AfterFunc(after, func() {
 		if w.err != nil {
 			return
@@ -123,7 +123,7 @@ func (v *server) reply(w *wire, m jsonrpc.Message, result string, after time.Dur
 		in := transport.Inbound{Related: m.ID, Message: jsonrpc.Response(m.ID, jsontext.Value(result))}
 		w.say(in)
 		if v.struck(v.s.plan.twice) {
-			v.s.broke("answer twice", v.at)
+			v.s.noteFault("answer twice", v.at)
 			w.say(in)
 		}
 	})
@@ -140,7 +140,7 @@ func (v *server) did(m jsonrpc.Message) (nonce string) {
 }
 
 // call runs the tool.
-func (v *server) call(w *wire, m jsonrpc.Message) {
+func (v *server) call(w *connection, m jsonrpc.Message) {
 	p, r := &v.s.plan, v.s.w.rand
 	if v.modern && v.asksBack(w, m) {
 		return
@@ -149,10 +149,10 @@ func (v *server) call(w *wire, m jsonrpc.Message) {
 	after := time.Duration(r.Int64N(int64(50 * time.Millisecond)))
 	switch {
 	case v.struck(p.mutes):
-		v.s.broke("never answer", v.at)
+		v.s.noteFault("never answer", v.at)
 		return
 	case v.struck(p.late):
-		v.s.broke("answer late", v.at)
+		v.s.noteFault("answer late", v.at)
 		after = callTimeout + time.Duration(r.Int64N(int64(callTimeout)))
 	}
 	v.tell(w, m, after)
@@ -175,7 +175,7 @@ func (v *server) call(w *wire, m jsonrpc.Message) {
 const question = `{"message":"sure?","requestedSchema":{"type":"object","properties":{}}}`
 
 // tell sends the host progress notifications of a call, and unrelated notifications.
-func (v *server) tell(w *wire, m jsonrpc.Message, after time.Duration) {
+func (v *server) tell(w *connection, m jsonrpc.Message, after time.Duration) {
 	p, r := &v.s.plan, v.s.w.rand
 	if token, ok := splice.Get(m.Params, "_meta", "progressToken"); ok && p.progress.strikes(r) {
 		for i := range 1 + r.IntN(3) {
@@ -203,7 +203,7 @@ func (v *server) tell(w *wire, m jsonrpc.Message, after time.Duration) {
 
 // asksBack is how a modern server asks a question: it answers with the question, and gets the call
 // again with the answer.
-func (v *server) asksBack(w *wire, m jsonrpc.Message) bool {
+func (v *server) asksBack(w *connection, m jsonrpc.Message) bool {
 	_, again := splice.Get(m.Params, "inputResponses")
 	_, may := splice.Get(m.Params, "_meta", protocol.MetaClientCapabilities, "elicitation")
 	if again || !may || !v.s.plan.asks.strikes(v.s.w.rand) {
@@ -230,7 +230,7 @@ func (v *server) wantsJob(m jsonrpc.Message) bool {
 }
 
 // created answers a call with the task that it has become.
-func (v *server) created(w *wire, m jsonrpc.Message, j *job) {
+func (v *server) created(w *connection, m jsonrpc.Message, j *job) {
 	text := v.object(j)
 	if v.modern {
 		text = strings.Replace(text, `"complete"`, `"task"`, 1)

@@ -28,7 +28,7 @@ type modelled struct {
 // sessions compares the map of sessions with a model: which sessions exist, when each was last
 // used, and which session is evicted for which.
 type sessions struct {
-	*story
+	*simulation
 	all    []*modelled
 	number int
 	shaky  bool // a crash that affects sessions is imminent
@@ -48,7 +48,8 @@ func (s *sessions) endpoint(t *rapid.T) streamable.Endpoint {
 func (s *sessions) opens(t *rapid.T) {
 	at := s.endpoint(t)
 	s.number++
-	k := (&visitor{s: s.story, name: "v" + strconv.Itoa(s.number), at: at}).begin("initialize", "", "")
+	k := (&simClient{s: s.simulation, name: "v" + strconv.Itoa(s.number), at: at}).begin("initialize",
+		"", "")
 	params := `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"v","version":"1"}}`
 	got, err := s.host.Edge().Open(context.Background(), at,
 		jsonrpc.Request(k.id, k.method, jsontext.Value(params)), k, nil)
@@ -138,7 +139,7 @@ func (s *sessions) waits(t *rapid.T) {
 }
 
 func (s *sessions) rest(d time.Duration) {
-	s.w.Rest(d)
+	s.w.RunFor(d)
 	s.shaky = s.shaky && d < mended
 }
 
@@ -169,15 +170,15 @@ func (s *sessions) check(t *rapid.T) {
 			t.Fatalf("session %d of %s is found at %s", i, m.at.Tenant, elsewhere.Tenant)
 		}
 	}
-	s.w.Rest(time.Millisecond) // no two things happen at the same time
+	s.w.RunFor(time.Millisecond) // no two things happen at the same time
 }
 
 // The map of sessions equals its model, whatever is opened, used, left idle and closed, and
 // whatever crashes meanwhile.
 func TestSessionsAreAsTheirModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := &sessions{story: newStory(rapid.Uint64().Draw(t, "seed"), Options{}, NewTrace(nil))}
-		s.plan.tight, s.shaken = true, true // crashes here are no findings
+		s := &sessions{simulation: newStory(rapid.Uint64().Draw(t, "seed"), Options{}, NewTrace(nil))}
+		s.plan.tight, s.coreBroken = true, true // crashes here are no findings
 		if err := s.start(); err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ type Options struct {
 
 	state string // directory of the persistent state; empty keeps nothing
 	// spoil makes the running host misbehave. Nil leaves the host as it is.
-	spoil func(*story)
+	spoil func(*simulation)
 }
 
 // Result is the result of a run.
@@ -37,8 +37,8 @@ type Result struct {
 	Findings []Finding
 }
 
-// story is one run.
-type story struct {
+// simulation is one run.
+type simulation struct {
 	options Options
 	w       *World
 	plan    plan
@@ -47,18 +47,18 @@ type story struct {
 	result  Result
 
 	servers  map[string]*server
-	visitors []*visitor
-	sessions map[string]*visitor // by the secret id
+	visitors []*simClient
+	sessions map[string]*simClient // by the secret id
 	calls    []*call
 	nonces   int
 	panicked int // faults that were armed to make an actor crash
 	struck   int // panics among these faults, which strike at once
 	// wrap wraps the host's side of each connection. Nil leaves the connection as it is.
-	wrap    func(transport.Upstream) transport.Upstream
-	deaf    map[string]bool // actors that have crashed
-	tight   bool            // the target has low limits
-	shaken  bool            // something that all tenants share was broken
-	descent descent
+	wrap       func(transport.Upstream) transport.Upstream
+	crashed    map[string]bool // actors that have crashed
+	tight      bool            // the target has low limits
+	coreBroken bool            // something that all tenants share was broken
+	descent    expectedState
 }
 
 // Run runs a whole host with its clients and servers, injects the faults that the seed determines,
@@ -81,14 +81,14 @@ func Run(seed uint64, o Options) (result Result) {
 			s.w.steps, s.w.Since(), len(s.calls)
 		result = s.result
 	}()
-	s.tell()
+	s.run()
 	return result
 }
 
-func newStory(seed uint64, o Options, trace *Trace) *story {
-	s := &story{
+func newStory(seed uint64, o Options, trace *Trace) *simulation {
+	s := &simulation{
 		options: o, w: NewWorld(seed, trace), servers: map[string]*server{},
-		sessions: map[string]*visitor{}, deaf: map[string]bool{},
+		sessions: map[string]*simClient{}, crashed: map[string]bool{},
 	}
 	for _, tenant := range []string{target, bystander} {
 		for _, name := range servers {
@@ -98,16 +98,16 @@ func newStory(seed uint64, o Options, trace *Trace) *story {
 	return s
 }
 
-// broke records an injected fault.
-func (s *story) broke(what, where string) {
+// noteFault records an injected fault.
+func (s *simulation) noteFault(what, where string) {
 	s.result.Faults++
-	s.deaf[where] = true
-	s.shaken = s.shaken || strings.HasPrefix(where, "mcpd/core/")
+	s.crashed[where] = true
+	s.coreBroken = s.coreBroken || strings.HasPrefix(where, "mcpd/core/")
 	s.w.Note("BREAK", where, what)
 }
 
 // tell runs the story from beginning to end.
-func (s *story) tell() {
+func (s *simulation) run() {
 	for _, tenant := range []string{target, bystander} {
 		for i := range s.plan.clients {
 			s.visitors = append(s.visitors, newVisitor(s, tenant, i))
@@ -122,14 +122,14 @@ func (s *story) tell() {
 		s.options.spoil(s)
 	}
 	if s.tight = s.plan.tight; s.tight {
-		s.broke("little at once", "mcpd/tenants/"+target)
+		s.noteFault("little at once", "mcpd/tenants/"+target)
 	}
 	s.reload()
 	left := len(s.visitors)
 	for _, c := range s.visitors {
-		s.w.Begin(c.name, func() {
+		s.w.Spawn(c.name, func() {
 			c.live()
-			c.home = true
+			c.finished = true
 			left--
 		})
 	}
@@ -139,7 +139,7 @@ func (s *story) tell() {
 	if s.plan.operates > 0 {
 		left, long = left+1, time.Duration(s.plan.operates)*operating
 		operator = false
-		s.w.Begin("operator", func() {
+		s.w.Spawn("operator", func() {
 			s.operate()
 			operator = true
 			left--
@@ -148,7 +148,7 @@ func (s *story) tell() {
 	if s.plan.ends > 0 {
 		left, long = left+1, descending
 		knocker = false
-		s.w.Begin("knocker", func() {
+		s.w.Spawn("knocker", func() {
 			s.knock()
 			knocker = true
 			left--
@@ -163,7 +163,7 @@ func (s *story) tell() {
 	}
 	s.plan = plan{} // no more faults from here on
 	s.serving()
-	s.w.Rest(settling)
+	s.w.RunFor(settling)
 	s.leftovers()
 	s.restarted(standing)
 	s.holdings()
@@ -177,7 +177,7 @@ func (s *story) tell() {
 }
 
 // waiting names the clients that have not finished, and also the operator and the knocker.
-func (s *story) waiting(operator, knocker bool) (names []string) {
+func (s *simulation) waiting(operator, knocker bool) (names []string) {
 	if !operator {
 		names = append(names, "the operator")
 	}
@@ -185,7 +185,7 @@ func (s *story) waiting(operator, knocker bool) (names []string) {
 		names = append(names, "the knocker")
 	}
 	for _, c := range s.visitors {
-		if !c.home {
+		if !c.finished {
 			names = append(names, c.name)
 		}
 	}
@@ -193,13 +193,13 @@ func (s *story) waiting(operator, knocker bool) (names []string) {
 }
 
 // leftovers checks that the host has forgotten everything that is over.
-func (s *story) leftovers() {
+func (s *simulation) leftovers() {
 	for _, tenant := range []string{target, bystander} {
 		ref, _ := s.host.Whereis("mcpd/tenants/" + tenant + "/request_manager")
 		pending, err := otp.Do[request.PendingQuery, []request.Info](context.Background(), ref,
 			request.PendingQuery{})
 		// a cancellation that crashed the manager is lost: the call goes on until its deadline
-		if err != nil || len(pending) > 0 && !s.deaf[ref.Path()] {
+		if err != nil || len(pending) > 0 && !s.crashed[ref.Path()] {
 			s.find("I6 leaks", "the request manager of %s has %v: %v", tenant, pending, err)
 		}
 	}
@@ -214,7 +214,7 @@ func (s *story) leftovers() {
 }
 
 // pause lets a random time up to d pass.
-func (s *story) pause(d time.Duration) {
+func (s *simulation) pause(d time.Duration) {
 	over := false
 	s.w.AfterFunc(time.Duration(s.w.rand.Int64N(int64(d))), func() { over = true })
 	s.w.Wait(func() bool { return over })

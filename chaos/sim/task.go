@@ -61,7 +61,7 @@ func (v *server) object(j *job) string {
 }
 
 // task answers a request about a task.
-func (v *server) task(w *wire, m jsonrpc.Message) {
+func (v *server) task(w *connection, m jsonrpc.Message) {
 	id, _ := splice.GetString(m.Params, "taskId")
 	i := slices.IndexFunc(v.jobs, func(j *job) bool { return j.id == id })
 	if i < 0 {
@@ -133,11 +133,11 @@ func (t *followed) came(result jsontext.Value) {
 const polls = 10
 
 // follow polls the task that a call became.
-func (c *visitor) follow(k *call, id string) {
+func (c *simClient) follow(k *call, id string) {
 	t := &followed{k: k, id: id}
 	// between peers of the same era the host only relays
 	if !c.modern || !c.s.servers[c.at.Tenant+"/"+k.server].modern {
-		c.made = append(c.made, id)
+		c.taskIDs = append(c.taskIDs, id)
 	}
 	about := `{"taskId":` + string(splice.Quote(id)) + `}`
 	for range polls {
@@ -145,7 +145,7 @@ func (c *visitor) follow(k *call, id string) {
 		if c.s.plan.cancels.strikes(c.s.w.rand) {
 			t.cancelled = true
 			cancel := c.begin("tasks/cancel", "", "")
-			cancel.pardoned = true // it may be over
+			cancel.mayFail = true // it may be over
 			c.ask(cancel, about)
 		}
 		if look := c.ask(c.begin("tasks/get", "", ""), about); look != nil {
@@ -167,7 +167,7 @@ func (c *visitor) follow(k *call, id string) {
 }
 
 // ask sends a request and waits for its result, which is nil if there is none.
-func (c *visitor) ask(k *call, params string) jsontext.Value {
+func (c *simClient) ask(k *call, params string) jsontext.Value {
 	c.send(k, params)
 	c.s.w.Wait(func() bool { return k.ended || k.refused != nil })
 	return k.outcome.Result

@@ -16,7 +16,7 @@ var pools = []string{
 }
 
 // standing returns the rows that have to run for as long as the host does, with their status.
-func (s *story) standing() map[string]otp.Status {
+func (s *simulation) standing() map[string]otp.Status {
 	rows := map[string]otp.Status{}
 	s.host.Snapshot().Walk(func(n otp.Node) bool {
 		if !slices.ContainsFunc(pools, func(pool string) bool {
@@ -31,7 +31,7 @@ func (s *story) standing() map[string]otp.Status {
 
 // restarted checks that every permanent row that ran at the beginning runs at the end, however
 // often it crashed.
-func (s *story) restarted(before map[string]otp.Status) {
+func (s *simulation) restarted(before map[string]otp.Status) {
 	after := s.standing()
 	for _, path := range slices.Sorted(maps.Keys(before)) {
 		if is, there := after[path]; !there || is != otp.Running {
@@ -42,7 +42,7 @@ func (s *story) restarted(before map[string]otp.Status) {
 
 // holdings checks that the idle tree has no leaks: actors of sessions that are over, monitors of
 // which one side is gone, calls without an answer, and bytes of requests that have ended.
-func (s *story) holdings() {
+func (s *simulation) holdings() {
 	actors, monitors, watchers := 0, 0, 0
 	s.host.Snapshot().Walk(func(n otp.Node) bool {
 		monitors, watchers = monitors+n.Holds.Monitors, watchers+n.Holds.Watchers
@@ -55,8 +55,9 @@ func (s *story) holdings() {
 		return true
 	})
 	for _, k := range s.host.Kept() {
-		for _, kind := range []quota.Kind{quota.Requests, quota.HeldCalls, quota.Answers, quota.Notices,
-			quota.Outgoing, quota.Unwritten, quota.Questions} {
+		for _, kind := range []quota.Kind{quota.Requests, quota.HeldCalls, quota.Answers,
+			quota.Notifications,
+			quota.Outgoing, quota.PendingWrites, quota.Questions} {
 			if bytes := k.Kinds[kind]; bytes != 0 {
 				s.find("I6 leaks", "tenant %s keeps %d bytes of %s, and nothing is in flight", k.Tenant,
 					bytes, kind)
@@ -74,7 +75,7 @@ func (s *story) holdings() {
 	})
 	for _, k := range s.host.Kept() {
 		if bytes, n := k.Kinds[quota.Sessions], of[k.Tenant]; (bytes == 0) != (n == 0) ||
-			bytes < n*session.Weight {
+			bytes < n*session.OverheadBytes {
 			s.find("I6 leaks", "tenant %s keeps %d bytes of %d sessions", k.Tenant, bytes, n)
 		}
 	}

@@ -17,33 +17,34 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// visitor is a client: it connects, makes random requests, and leaves. All its requests have the id
-// 1, because real clients also use the same ids.
-type visitor struct {
-	s      *story
-	name   string
-	at     streamable.Endpoint
-	modern bool
-	says   protocol.ClientCapabilities // if it is modern
-	opened streamable.Session          // if it is legacy
-	tasks  bool                        // it can follow tasks
+// simClient is a client: it connects, makes random requests, and leaves. All its requests have the
+// id 1, because real clients also use the same ids.
+type simClient struct {
+	s            *simulation
+	name         string
+	at           streamable.Endpoint
+	modern       bool
+	capabilities protocol.ClientCapabilities // if it is modern
+	opened       streamable.Session          // if it is legacy
+	tasks        bool                        // it can follow tasks
 	// the ids of the tasks that it was told and that the host keeps
-	made    []string
-	calls   []*call
-	leaving bool // the session is being ended
-	gone    bool // the session is over
-	home    bool // it has finished
+	taskIDs  []string
+	calls    []*call
+	leaving  bool // the session is being ended
+	gone     bool // the session is over
+	finished bool // it has finished
 }
 
-func newVisitor(s *story, tenant string, number int) *visitor {
-	c := &visitor{
+func newVisitor(s *simulation, tenant string, number int) *simClient {
+	c := &simClient{
 		s: s, name: tenant + "-" + strconv.Itoa(number), modern: s.w.rand.IntN(3) == 0,
 		at: streamable.Endpoint{Tenant: tenant, Principal: auth.Anonymous},
 	}
 	if c.modern {
 		text := declarations[s.w.rand.IntN(len(declarations))]
 		c.tasks = strings.Contains(text, "tasks")
-		c.says, _ = protocol.ParseClientCapabilities(jsontext.Value(text)) // they are all well formed
+		// they are all well formed
+		c.capabilities, _ = protocol.ParseClientCapabilities(jsontext.Value(text))
 	}
 	return c
 }
@@ -55,7 +56,7 @@ var declarations = []string{
 }
 
 // live is everything that the client does.
-func (c *visitor) live() {
+func (c *simClient) live() {
 	c.s.pause(time.Second)
 	if !c.modern && !c.open() {
 		return
@@ -71,7 +72,7 @@ func (c *visitor) live() {
 }
 
 // done reports whether every call has its outcome.
-func (c *visitor) done() bool {
+func (c *simClient) done() bool {
 	for _, k := range c.calls {
 		if !k.ended && k.refused == nil {
 			return false
@@ -83,7 +84,7 @@ func (c *visitor) done() bool {
 // revisions are those that a client with a session may speak.
 var revisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
-func (c *visitor) open() bool {
+func (c *simClient) open() bool {
 	revision := revisions[c.s.w.rand.IntN(len(revisions))]
 	c.tasks = revision == "2025-11-25"
 	params := `{"protocolVersion":"` + revision +
@@ -116,7 +117,7 @@ func (c *visitor) open() bool {
 
 // pushed takes messages that belong to no request, such as an update of a subscribed resource or of
 // a list.
-func (c *visitor) pushed(m jsonrpc.Message) error {
+func (c *simClient) pushed(m jsonrpc.Message) error {
 	c.s.w.Note("pushed", c.name, m.Kind().String()+" "+m.Method)
 	if uri, ok := splice.GetString(m.Params, "uri"); ok && uri != "sim://"+c.at.Tenant+"/old" {
 		c.s.find("I2 cross-talk", "%s hears of %s", c.name, uri)
@@ -128,7 +129,7 @@ func (c *visitor) pushed(m jsonrpc.Message) error {
 }
 
 // begin makes a call that is about to be sent.
-func (c *visitor) begin(method, server, token string) *call {
+func (c *simClient) begin(method, server, token string) *call {
 	c.s.nonces++
 	k := &call{
 		s: c.s, c: c, method: method, server: server, nonce: fmt.Sprintf("%s-%d", c.name, c.s.nonces),
@@ -141,7 +142,7 @@ func (c *visitor) begin(method, server, token string) *call {
 }
 
 // act does one of the things that clients do.
-func (c *visitor) act() {
+func (c *simClient) act() {
 	r := c.s.w.rand
 	switch r.IntN(10) {
 	case 0:
@@ -155,7 +156,7 @@ func (c *visitor) act() {
 	case 3:
 		if !c.modern {
 			k := c.begin("resources/subscribe", "", "")
-			k.pardoned = true // there may be no such resource now
+			k.mayFail = true // there may be no such resource now
 			c.send(k, `{"uri":"sim://`+c.at.Tenant+`/old"}`)
 		}
 	default:
@@ -167,7 +168,7 @@ func (c *visitor) act() {
 var servers = []string{"old", "own", "new"}
 
 // call calls the tool of a server, and may cancel the call.
-func (c *visitor) call() {
+func (c *simClient) call() {
 	r := c.s.w.rand
 	server := servers[r.IntN(len(servers))]
 	k := c.begin("tools/call", server, strconv.Itoa(1+r.IntN(3)))
@@ -178,19 +179,19 @@ func (c *visitor) call() {
 	}
 	c.send(k, params)
 	if k.refused == nil && c.s.plan.cancels.strikes(r) {
-		c.s.w.Begin(c.name+" cancels", func() {
+		c.s.w.Spawn(c.name+" cancels", func() {
 			c.s.pause(100 * time.Millisecond)
 			c.cancel(k)
 		})
 	}
 	if c.modern || c.tasks || r.IntN(2) == 0 {
 		c.s.w.Wait(func() bool { return k.ended || k.refused != nil })
-		c.goOn(k, params)
+		c.continueCall(k, params)
 	}
 }
 
-// goOn does what the result of a call requires: it answers a question, or follows a task.
-func (c *visitor) goOn(k *call, params string) {
+// continueCall does what the result of a call requires: it answers a question, or follows a task.
+func (c *simClient) continueCall(k *call, params string) {
 	result := k.outcome.Result
 	task := result
 	if core, ok := splice.Get(result, "task"); ok {
@@ -200,10 +201,10 @@ func (c *visitor) goOn(k *call, params string) {
 	requests, asks := splice.Get(result, "inputRequests")
 	switch {
 	case isTask:
-		k.became = true
+		k.deferred = true
 		c.follow(k, id)
 	case asks:
-		k.became = true
+		k.deferred = true
 		answers, state := "", jsontext.Value(nil)
 		for m := range splice.Members(requests) {
 			answers += `,` + string(m.Name) + `:{"action":"accept","content":{}}`
@@ -218,19 +219,19 @@ func (c *visitor) goOn(k *call, params string) {
 		c.s.pause(50 * time.Millisecond)
 		c.send(again, params[:len(params)-1]+`,"inputResponses":{`+answers[1:]+`}`)
 		c.s.w.Wait(func() bool { return again.ended || again.refused != nil })
-		c.goOn(again, params)
+		c.continueCall(again, params)
 	}
 }
 
-func (c *visitor) send(k *call, params string) {
+func (c *simClient) send(k *call, params string) {
 	c.s.w.Note("ask", c.name, k.method+" "+k.server)
 	ctx, m := context.Background(), jsonrpc.Request(k.id, k.method, jsontext.Value(params))
 	if !c.modern {
 		k.refused = c.opened.Deliver(ctx, m, k)
 		return
 	}
-	m.Params = protocol.Meta{Version: "2026-07-28", Capabilities: c.says}.Set(m.Params)
-	class, err := c.s.host.Edge().Policy(c.at).Classify(protocol.Arrival{
+	m.Params = protocol.Meta{Version: "2026-07-28", Capabilities: c.capabilities}.Set(m.Params)
+	class, err := c.s.host.Edge().Policy(c.at).Classify(protocol.Incoming{
 		Method: m.Method, Params: m.Params,
 	})
 	if err == nil {
@@ -244,15 +245,15 @@ func (c *visitor) send(k *call, params string) {
 
 // cancel cancels a call. A client with a session sends a notification; a modern client just
 // disconnects.
-func (c *visitor) cancel(k *call) {
+func (c *simClient) cancel(k *call) {
 	if k.ended || c.gone {
 		return
 	}
 	c.s.w.Note("cancel", c.name, k.nonce)
 	k.cancelled = true
 	if c.modern {
-		class, err := c.s.host.Edge().Policy(c.at).Classify(protocol.Arrival{
-			Params: protocol.Meta{Version: "2026-07-28", Capabilities: c.says}.Set(nil),
+		class, err := c.s.host.Edge().Policy(c.at).Classify(protocol.Incoming{
+			Params: protocol.Meta{Version: "2026-07-28", Capabilities: c.capabilities}.Set(nil),
 		})
 		if err == nil {
 			if peer, err := c.s.host.Edge().Peer(context.Background(), c.at, class); err == nil {
@@ -270,8 +271,8 @@ func (c *visitor) cancel(k *call) {
 }
 
 // asked answers a question of a server.
-func (c *visitor) asked(_ *call, m jsonrpc.Message) {
-	c.s.w.Begin(c.name+" answers", func() {
+func (c *simClient) asked(_ *call, m jsonrpc.Message) {
+	c.s.w.Spawn(c.name+" answers", func() {
 		c.s.pause(50 * time.Millisecond)
 		if c.opened != nil && !c.gone {
 			_ = c.opened.Deliver(context.Background(),
@@ -281,7 +282,7 @@ func (c *visitor) asked(_ *call, m jsonrpc.Message) {
 }
 
 // look looks a session up. It must be found at its own endpoint while it is open, and nowhere else.
-func (c *visitor) look() {
+func (c *simClient) look() {
 	if c.opened == nil {
 		return
 	}
@@ -301,10 +302,10 @@ func (c *visitor) look() {
 }
 
 // evictable reports whether the session may be evicted at any time.
-func (c *visitor) evictable() bool { return c.s.tight && c.at.Tenant == target }
+func (c *simClient) evictable() bool { return c.s.tight && c.at.Tenant == target }
 
 // leave ends the session, if there is one.
-func (c *visitor) leave() {
+func (c *simClient) leave() {
 	if c.opened == nil {
 		return
 	}

@@ -10,13 +10,13 @@ import (
 	"mcpd/transport"
 )
 
-// flight is the longest time that a message takes between host and server.
-const flight = 5 * time.Millisecond
+// maxTransit is the longest time that a message takes between host and server.
+const maxTransit = 5 * time.Millisecond
 
-// wire is a connection to a server of the run. Sent messages arrive through timers of the world;
-// the wire has no goroutine.
-type wire struct {
-	s    *story
+// connection is a connection to a server of the run. Sent messages arrive through timers of the
+// world; the wire has no goroutine.
+type connection struct {
+	s    *simulation
 	peer *server
 	down []transport.Inbound // arrived at the host, and not received
 	// last is when the last message arrived, up and down. Later messages do not overtake it.
@@ -25,14 +25,14 @@ type wire struct {
 	ids  map[jsonrpc.ID]bool // request ids that the host has used
 }
 
-var _ transport.Upstream = (*wire)(nil)
+var _ transport.Upstream = (*connection)(nil)
 
-func newWire(peer *server) *wire {
-	return &wire{s: peer.s, peer: peer, ids: map[jsonrpc.ID]bool{}}
+func newWire(peer *server) *connection {
+	return &connection{s: peer.s, peer: peer, ids: map[jsonrpc.ID]bool{}}
 }
 
 // Send lets a message of the host arrive at the server.
-func (w *wire) Send(_ context.Context, m jsonrpc.Message) error {
+func (w *connection) Send(_ context.Context, m jsonrpc.Message) error {
 	if w.err != nil {
 		return transport.ErrClosed
 	}
@@ -47,7 +47,7 @@ func (w *wire) Send(_ context.Context, m jsonrpc.Message) error {
 }
 
 // say lets a message of the server arrive at the host.
-func (w *wire) say(in transport.Inbound) {
+func (w *connection) say(in transport.Inbound) {
 	w.carry(1, "down", in.Message, func() {
 		if w.err == nil {
 			w.down = append(w.down, in)
@@ -57,15 +57,15 @@ func (w *wire) say(in transport.Inbound) {
 
 // carry delivers a message after a random time, unless it is lost. Messages on a connection arrive
 // in order, except where the plan lets them overtake one another.
-func (w *wire) carry(direction int, name string, m jsonrpc.Message, arrive func()) {
+func (w *connection) carry(direction int, name string, m jsonrpc.Message, arrive func()) {
 	p, world := &w.s.plan, w.s.w
 	if w.peer.struck(p.lost) {
-		w.s.broke("lose "+name, w.peer.at)
+		w.s.noteFault("lose "+name, w.peer.at)
 		return
 	}
-	at := world.now.Add(time.Duration(world.rand.Int64N(int64(flight))))
+	at := world.now.Add(time.Duration(world.rand.Int64N(int64(maxTransit))))
 	if w.peer.struck(p.shuffled) {
-		w.s.broke("shuffle "+name, w.peer.at)
+		w.s.noteFault("shuffle "+name, w.peer.at)
 	} else if w.last[direction].After(at) {
 		at = w.last[direction]
 	} else {
@@ -78,14 +78,14 @@ func (w *wire) carry(direction int, name string, m jsonrpc.Message, arrive func(
 }
 
 // hangUp ends the connection.
-func (w *wire) hangUp(err error) {
+func (w *connection) hangUp(err error) {
 	if w.err == nil {
 		w.err = err
 	}
 }
 
 // Recv waits for the next message. Messages that arrived before the end are still received.
-func (w *wire) Recv(ctx context.Context) (transport.Inbound, error) {
+func (w *connection) Recv(ctx context.Context) (transport.Inbound, error) {
 	w.s.w.Wait(func() bool { return len(w.down) > 0 || w.err != nil || ctx.Err() != nil })
 	if ctx.Err() != nil {
 		return transport.Inbound{}, ctx.Err()
@@ -99,14 +99,16 @@ func (w *wire) Recv(ctx context.Context) (transport.Inbound, error) {
 }
 
 // Negotiated does nothing: the revision does not matter here.
-func (w *wire) Negotiated(protocol.Version) {}
+func (w *connection) Negotiated(protocol.Version) {}
 
 // Close ends the connection for both sides.
-func (w *wire) Close(context.Context) error {
+func (w *connection) Close(context.Context) error {
 	w.hangUp(io.EOF)
 	return nil
 }
 
 // Info says that the transport is a pipe whose messages name the request during which they are
 // sent.
-func (w *wire) Info() transport.Info { return transport.Info{Transport: "pipe", Correlates: true} }
+func (w *connection) Info() transport.Info {
+	return transport.Info{Transport: "pipe", Correlates: true}
+}

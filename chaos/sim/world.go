@@ -9,10 +9,10 @@ import (
 // MaxSteps bounds a run. A run that needs more steps is in an endless loop.
 const MaxSteps = 1_000_000
 
-// haste is how early a timer may fire, once in oneInHaste times, while other work remains. It
+// maxEarly is how early a timer may fire, once in oneInHaste times, while other work remains. It
 // imitates the limited speed of a machine.
 const (
-	haste      = 20 * time.Millisecond
+	maxEarly   = 20 * time.Millisecond
 	oneInHaste = 64
 )
 
@@ -23,17 +23,17 @@ var epoch = time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC)
 // message, an owned goroutine up to where it would block, or a timer. The seed chooses which is
 // next, and time passes only when nothing else can run. It is an otp.Scheduler and a clock.Clock.
 type World struct {
-	rand   *rand.Rand
-	trace  *Trace
-	now    time.Time
-	steps  int
-	turns  []func()   // of processes that have messages
-	lives  []*routine // goroutines that have not ended
-	ready  []*routine // of lives, those that can run in this step
-	timers timers     // sorted by time
-	inside *routine   // the routine that runs; nil for a turn or a timer
-	// heard is called with every message before it is handled. It may be nil.
-	heard func(path, kind string)
+	rand     *rand.Rand
+	trace    *Trace
+	now      time.Time
+	steps    int
+	runnable []func()   // of processes that have messages
+	routines []*routine // goroutines that have not ended
+	ready    []*routine // of lives, those that can run in this step
+	timers   timers     // sorted by time
+	inside   *routine   // the routine that runs; nil for a turn or a timer
+	// beforeHandle is called with every message before it is handled. It may be nil.
+	beforeHandle func(path, kind string)
 }
 
 // NewWorld returns a world in which nothing runs yet.
@@ -56,14 +56,14 @@ func (w *World) Note(what, who, detail string) {
 func (w *World) Throughput() int { return 1 }
 
 // Schedule adds a process to those that have messages.
-func (w *World) Schedule(f func()) { w.turns = append(w.turns, f) }
+func (w *World) Schedule(f func()) { w.runnable = append(w.runnable, f) }
 
 // Handle notes a message that is about to be handled.
 func (w *World) Handle(path string, msg any) {
 	kind := fmt.Sprintf("%T", msg)
 	w.Note("handle", path, kind)
-	if w.heard != nil {
-		w.heard(path, kind)
+	if w.beforeHandle != nil {
+		w.beforeHandle(path, kind)
 	}
 }
 
@@ -86,8 +86,8 @@ func (w *World) Wait(ready func() bool) {
 	}
 }
 
-// Rest lets everything run until d has passed.
-func (w *World) Rest(d time.Duration) {
+// RunFor lets everything run until d has passed.
+func (w *World) RunFor(d time.Duration) {
 	over := false
 	w.AfterFunc(d, func() { over = true })
 	w.Wait(func() bool { return over })
@@ -99,32 +99,32 @@ func (w *World) Step() bool {
 		panic(Stuck{fmt.Sprintf("no end after %d steps", MaxSteps)})
 	}
 	w.ready = w.ready[:0]
-	for _, r := range w.lives {
+	for _, r := range w.routines {
 		if r.ready == nil || r.ready() {
 			w.ready = append(w.ready, r)
 		}
 	}
 	due := w.timers.due(w.now)
-	n := len(w.turns) + len(w.ready) + due
+	n := len(w.runnable) + len(w.ready) + due
 	if len(w.timers) > due && (n == 0 ||
-		w.timers.next(due).Sub(w.now) <= haste && w.rand.IntN(oneInHaste) == 0) {
+		w.timers.next(due).Sub(w.now) <= maxEarly && w.rand.IntN(oneInHaste) == 0) {
 		w.now = w.timers.next(due)
 		due = w.timers.due(w.now)
-		n = len(w.turns) + len(w.ready) + due
+		n = len(w.runnable) + len(w.ready) + due
 	}
 	if n == 0 {
 		return false
 	}
 	i := w.rand.IntN(n)
 	switch {
-	case i < len(w.turns):
-		f := w.turns[i]
-		w.turns = append(w.turns[:i], w.turns[i+1:]...)
+	case i < len(w.runnable):
+		f := w.runnable[i]
+		w.runnable = append(w.runnable[:i], w.runnable[i+1:]...)
 		f()
-	case i < len(w.turns)+len(w.ready):
-		w.resume(w.ready[i-len(w.turns)])
+	case i < len(w.runnable)+len(w.ready):
+		w.resume(w.ready[i-len(w.runnable)])
 	default:
-		w.timers.take(i - len(w.turns) - len(w.ready)).fire()
+		w.timers.take(i - len(w.runnable) - len(w.ready)).fire()
 	}
 	return true
 }

@@ -64,7 +64,7 @@ func ring(seed uint64) (lines string, sum string) {
 	if err != nil {
 		panic(err)
 	}
-	w.Rest(2 * time.Second)
+	w.RunFor(2 * time.Second)
 	if err := tree.Shutdown(context.Background()); err != nil {
 		panic(err)
 	}

@@ -52,8 +52,8 @@ func (c *crossing) Recv(ctx context.Context) (transport.Inbound, error) {
 }
 
 // armed returns a spoiler that arms a fault in an actor at each message of a kind.
-func armed(action fault.Action, row, kind string) func(*story) {
-	return func(s *story) {
+func armed(action fault.Action, row, kind string) func(*simulation) {
+	return func(s *simulation) {
 		p := fault.Point{Place: fault.Receive, Path: "mcpd/tenants/" + row, Kind: kind}
 		if _, err := s.faults.Arm(fault.Fault{Action: action, Point: p,
 			Lease: fault.MaxLease}); err != nil {
@@ -63,8 +63,8 @@ func armed(action fault.Action, row, kind string) func(*story) {
 }
 
 // unheard returns a spoiler that keeps messages of a kind from the tenant manager.
-func unheard(kind string) func(*story) {
-	return func(s *story) {
+func unheard(kind string) func(*simulation) {
+	return func(s *simulation) {
 		p := fault.Point{Place: fault.Receive, Path: "mcpd/core/tenant_manager", Kind: kind}
 		if _, err := s.faults.Arm(fault.Fault{Action: fault.Drop, Point: p,
 			Lease: fault.MaxLease}); err != nil {
@@ -74,8 +74,8 @@ func unheard(kind string) func(*story) {
 }
 
 // hasty is a spoiler that does not wait for the end of a pause.
-func hasty(s *story) {
-	s.w.Begin("hasty", func() {
+func hasty(s *simulation) {
+	s.w.Spawn("hasty", func() {
 		for range 1000 {
 			s.pause(time.Second)
 			if s.descent.downAt.IsZero() || s.descent.put {
@@ -92,16 +92,16 @@ func hasty(s *story) {
 // time.
 func TestAWrongHostIsFoundOut(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(*story)
+		spoil func(*simulation)
 		want  string
 	}{
-		"sends calls twice": {func(s *story) {
+		"sends calls twice": {func(s *simulation) {
 			s.wrap = func(up transport.Upstream) transport.Upstream { return &twice{Upstream: up} }
 		}, "I13"},
-		"crosses answers": {func(s *story) {
+		"crosses answers": {func(s *simulation) {
 			s.wrap = func(up transport.Upstream) transport.Upstream { return &crossing{Upstream: up} }
 		}, "I2"},
-		"has no deadlines": {func(s *story) {
+		"has no deadlines": {func(s *simulation) {
 			armed(fault.Drop, target+"/request_manager", "request.expire")(s)
 		}, "I1"},
 		"loses outcomes": {armed(fault.Drop, bystander+"/client_sup/*", "client.inbound"), "I3"},
@@ -113,8 +113,8 @@ func TestAWrongHostIsFoundOut(t *testing.T) {
 		"starts a tenant at once":          {hasty, "ladder"},
 		"leaves actors of sessions behind": {armed(fault.Drop, bystander+"/server_sup/*",
 			"*session.Expired"), "I6"},
-		"leaves a goroutine behind": {func(s *story) {
-			s.w.Begin("lost", func() { s.w.Wait(func() bool { return false }) })
+		"leaves a goroutine behind": {func(s *simulation) {
+			s.w.Spawn("lost", func() { s.w.Wait(func() bool { return false }) })
 		}, "I6"},
 	} {
 		t.Run(name, func(t *testing.T) {

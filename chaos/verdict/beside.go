@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// beside pairs times of two phases by their offset from the beginning of the phase. All bystanders
-// call one host, so that a disturbance of one of them in a second also disturbs the others: their
-// ratios correlate by 0.78 in 71 full runs. Therefore all bystanders together count as one
-// measurement of a second and not as several.
-type beside map[int]both
+// pairedTimes pairs times of two phases by their offset from the beginning of the phase. All
+// bystanders call one host, so that a disturbance of one of them in a second also disturbs the
+// others: their ratios correlate by 0.78 in 71 full runs. Therefore all bystanders together count
+// as one measurement of a second and not as several.
+type pairedTimes map[int]logSums
 
-// both are sums of logarithms of times. They yield the geometric mean, which preserves ratios.
-type both struct{ before, during, n float64 }
+// logSums are sums of logarithms of times. They yield the geometric mean, which preserves ratios.
+type logSums struct{ before, during, n float64 }
 
-func (all beside) add(at int, before, during float64) {
+func (all pairedTimes) add(at int, before, during float64) {
 	b := all[at]
-	all[at] = both{b.before + math.Log(before), b.during + math.Log(during), b.n + 1}
+	all[at] = logSums{b.before + math.Log(before), b.during + math.Log(during), b.n + 1}
 }
 
 // means returns the mean at each offset, ordered by offset.
-func (all beside) means() (before, during []float64) {
+func (all pairedTimes) means() (before, during []float64) {
 	for _, at := range slices.Sorted(maps.Keys(all)) {
 		b := all[at]
 		before, during = append(before, math.Exp(b.before/b.n)), append(during, math.Exp(b.during/b.n))
@@ -34,8 +34,8 @@ func (all beside) means() (before, during []float64) {
 // several adjacent seconds are nearly independent.
 const mostBatches = 20
 
-// stretch returns how many of n adjacent seconds form a batch.
-func stretch(n int) int { return max(1, (n+mostBatches-1)/mostBatches) }
+// batchSize returns how many of n adjacent seconds form a batch.
+func batchSize(n int) int { return max(1, (n+mostBatches-1)/mostBatches) }
 
 // batches returns the means of batches of that many seconds. A rest of less than half a batch joins
 // the last batch.

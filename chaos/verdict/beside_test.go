@@ -18,11 +18,11 @@ func TestMoreBystandersAreNotMoreMeasurements(t *testing.T) {
 		for g := range r.Groups {
 			r.Groups[g] = r.Groups[1]
 		}
-		wantIs, want := latency(r)
+		wantIs, want := judgeLatency(r)
 		for range 5 {
 			r.Groups = append(r.Groups, r.Groups[1])
 		}
-		if is, found := latency(r); is != wantIs || found != want {
+		if is, found := judgeLatency(r); is != wantIs || found != want {
 			t.Errorf("%s: %s; with fewer %s: %s", is, found, wantIs, want)
 		}
 	})
@@ -42,7 +42,7 @@ func TestSecondsInARowAreNotTakenForIndependent(t *testing.T) {
 	}
 	covered := 0
 	for range experiments {
-		of := stretch(seconds)
+		of := batchSize(seconds)
 		e, err := load.Ratio(batches(phase(), of), batches(phase(), of))
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func TestBatchesHoldEverySecondOnce(t *testing.T) {
 		for i := range seconds {
 			seconds[i] = float64(i + 1)
 		}
-		of := stretch(n)
+		of := batchSize(n)
 		list := batches(seconds, of)
 		if len(list) > mostBatches || n >= mostBatches && len(list) < mostBatches/2 {
 			t.Fatalf("%d batches", len(list))
@@ -99,7 +99,7 @@ func TestLongFaultMakesNoLongBaseline(t *testing.T) {
 		}
 		r.Groups = []record.Group{g}
 		before, during := pairs(r)
-		of := stretch(len(before))
+		of := batchSize(len(before))
 		e, err := load.Ratio(batches(before, of), batches(during, of))
 		if err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestBlocksOfALongFaultAreJudged(t *testing.T) {
 				g.Blocks = append(g.Blocks, record.Block{Phase: record.Fault, At: at, Calls: 2200, P999: 30})
 			}
 		}
-		if is, found := latency(r); is != record.Fail {
+		if is, found := judgeLatency(r); is != record.Fail {
 			t.Errorf("%s: %s", is, found)
 		}
 	})
@@ -144,7 +144,7 @@ func TestAllOfALongFaultIsJudged(t *testing.T) {
 				r.Groups[g].Seconds = append(r.Groups[g].Seconds, record.Second{At: at, P99: 3})
 			}
 		}
-		if is, found := latency(r); is != record.Fail {
+		if is, found := judgeLatency(r); is != record.Fail {
 			t.Errorf("%s: %s", is, found)
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"mcpd/internal/load"
 )
 
-// once judges I1.
-func once(r record.Record) (is, found string) {
+// judgeOutcomes judges I1.
+func judgeOutcomes(r record.Record) (is, found string) {
 	var f findings
 	var n uint64
 	for _, g := range groups(r, "") {
@@ -39,8 +39,8 @@ func once(r record.Record) (is, found string) {
 	return f.verdict("lost 0, duplicate 0 of %d", n)
 }
 
-// own judges I2.
-func own(r record.Record) (is, found string) {
+// judgeReplies judges I2.
+func judgeReplies(r record.Record) (is, found string) {
 	var f findings
 	var n uint64
 	for _, g := range groups(r, "") {
@@ -59,7 +59,7 @@ func own(r record.Record) (is, found string) {
 
 // first says when the first slip of a kind happened.
 func first(g record.Group, kind string) string {
-	for _, s := range g.Slips {
+	for _, s := range g.Violations {
 		if s.Kind == kind {
 			return fmt.Sprintf(", first at %.1f s", s.At)
 		}
@@ -67,9 +67,9 @@ func first(g record.Group, kind string) string {
 	return ""
 }
 
-// unnoticed judges I3. Of n calls without a failure, the rate of failures is below 3/n with 95 %
-// confidence.
-func unnoticed(r record.Record) (is, found string) {
+// judgeBystanders judges I3. Of n calls without a failure, the rate of failures is below 3/n with
+// 95 % confidence.
+func judgeBystanders(r record.Record) (is, found string) {
 	var f findings
 	var n uint64
 	for _, g := range groups(r, record.Bystander) {
@@ -107,11 +107,11 @@ const (
 	extra     = 5.0 // milliseconds, where the fault takes resources that the bystanders need
 )
 
-// latency judges I4. It compares the seconds of the fault with the same seconds of the baseline
-// and, for p99.9, the blocks of both. The values of the whole phases are shown but not judged,
-// because they have no confidence interval. The phases follow one another, so that a drift of the
-// machine is part of the result.
-func latency(r record.Record) (is, found string) {
+// judgeLatency judges I4. It compares the seconds of the fault with the same seconds of the
+// baseline and, for p99.9, the blocks of both. The values of the whole phases are shown but not
+// judged, because they have no confidence interval. The phases follow one another, so that a drift
+// of the machine is part of the result.
+func judgeLatency(r record.Record) (is, found string) {
 	if r.Experiment.Short {
 		return record.Unjudged, "the phases are too short"
 	}
@@ -119,7 +119,7 @@ func latency(r record.Record) (is, found string) {
 		return record.Unjudged, "there was no bystander"
 	}
 	before, during := pairs(r)
-	of := stretch(len(before))
+	of := batchSize(len(before))
 	before, during = batches(before, of), batches(during, of)
 	limit := logical
 	if r.Experiment.Contends {
@@ -135,7 +135,7 @@ func latency(r record.Record) (is, found string) {
 		e.Low, e.High, e.Pairs, of, limit,
 	)
 	if r.Experiment.Contends {
-		more := load.NewShare("", "ms", before, during, extra)
+		more := load.NewDifference("", "ms", before, during, extra)
 		found += fmt.Sprintf("; and %+.3g ms, at most %+.3g ms", more.Median, extra)
 		is = worse(is, string(more.Verdict))
 	} else {
@@ -166,7 +166,7 @@ const enough = 1000
 // blocks pairs the p99.9 of each block of the fault with that of the same block of the baseline. A
 // fault that lasts longer than the baseline goes through the baseline's blocks again.
 func blocks(r record.Record) (before, during []float64) {
-	all := beside{}
+	all := pairedTimes{}
 	for _, g := range groups(r, record.Bystander) {
 		of := map[string][]record.Block{}
 		for _, b := range g.Blocks {
@@ -220,7 +220,7 @@ func pairs(r record.Record) (before, during []float64) {
 	}
 	base, fault := from[record.Baseline], from[record.Fault]
 	there := max(1, base[1]-base[0])
-	all := beside{}
+	all := pairedTimes{}
 	for _, g := range groups(r, record.Bystander) {
 		at := map[int]float64{}
 		for _, s := range g.Seconds {
@@ -235,8 +235,8 @@ func pairs(r record.Record) (before, during []float64) {
 	return all.means()
 }
 
-// recovery judges I5.
-func recovery(r record.Record) (is, found string) {
+// judgeRecovery judges I5.
+func judgeRecovery(r record.Record) (is, found string) {
 	i := slices.IndexFunc(r.Figures, func(f record.Figure) bool { return f.Name == "recovery_s" })
 	switch {
 	case r.Aborted != "":

@@ -8,22 +8,22 @@ import (
 	"mcpd/chaos/record"
 )
 
-// order judges I10, the order of messages on streams. It also fails if no stream of a tenant could
-// be resumed: in the first phase nothing is broken, so that resuming has to work.
+// judgeOrder judges I10, the order of messages on streams. It also fails if no stream of a tenant
+// could be resumed: in the first phase nothing is broken, so that resuming has to work.
 //
 // It does not judge that nothing follows a cancellation of the modern era. A client of HTTP cancels
 // by closing the only stream that may carry anything about the call (2026-07-28
 // §basic/patterns/cancellation). No other stream of the client carries such messages
 // (actors/server, TestNothingFollowsACancellation), and over stdio the transport holds them back
 // (transport/stdio, TestServeCancelsByID).
-func order(r record.Record) (is, found string) {
+func judgeOrder(r record.Record) (is, found string) {
 	var f findings
-	var sum record.Order
+	var sum record.StreamCalls
 	unheard := "no call of the load has a stream of its own"
 	for _, g := range groups(r, "") {
 		o := ordered(g)
-		if o.Unheard != "" {
-			unheard = g.Tenant + ": " + o.Unheard
+		if o.Unavailable != "" {
+			unheard = g.Tenant + ": " + o.Unavailable
 		}
 		if o.Slips > 0 {
 			f.add("%s: %d of %d messages were out of their order%s", g.Tenant, o.Slips, o.Events,
@@ -45,16 +45,16 @@ func order(r record.Record) (is, found string) {
 }
 
 // ordered returns the summary of a group's calls with a stream, or an empty one.
-func ordered(g record.Group) record.Order {
-	if g.Order == nil {
-		return record.Order{}
+func ordered(g record.Group) record.StreamCalls {
+	if g.Streams == nil {
+		return record.StreamCalls{}
 	}
-	return *g.Order
+	return *g.Streams
 }
 
 // firstText describes the first slip of a kind.
 func firstText(g record.Group, kind string) string {
-	for _, s := range g.Slips {
+	for _, s := range g.Violations {
 		if s.Kind == kind {
 			return fmt.Sprintf(", first at %.1f s: %s", s.At, s.Text)
 		}
@@ -62,20 +62,20 @@ func firstText(g record.Group, kind string) string {
 	return ""
 }
 
-// told judges I11. A fault that was armed needs an event with its id, besides the event of its
-// arming. A fault that was injected from outside needs some event that reports a problem. A quiet
-// fault needs no event. I11 also fails if a probe of livez failed, unless the host was started
-// again.
-func told(r record.Record) (is, found string) {
+// judgeEvents judges I11. A fault that was armed needs an event with its id, besides the event of
+// its arming. A fault that was injected from outside needs some event that reports a problem. A
+// quiet fault needs no event. I11 also fails if a probe of livez failed, unless the host was
+// started again.
+func judgeEvents(r record.Record) (is, found string) {
 	var f findings
 	n := 0
-	by := tellers(r.Events)
+	by := indexEvents(r.Events)
 	for _, s := range r.Strikes {
 		if s.Hits == 0 || s.Error != "" || s.Quiet {
 			continue
 		}
 		n++
-		if !by.tell(s) {
+		if !by.reports(s) {
 			f.add("%s at %s: no event tells of it", s.Kind, s.Target)
 		}
 	}
@@ -85,7 +85,7 @@ func told(r record.Record) (is, found string) {
 		}
 		for _, a := range p.Answers {
 			if !a.OK {
-				f.add("livez answered %s at %.1f s", a.Is, a.At)
+				f.add("livez answered %s at %.1f s", a.Text, a.At)
 			}
 		}
 	}
@@ -95,17 +95,17 @@ func told(r record.Record) (is, found string) {
 	return f.verdict("all %d", n)
 }
 
-// telling indexes the events. It is built once, because an hour has a hundred thousand events and
-// hundreds of strikes.
-type telling struct {
+// eventIndex indexes the events. It is built once, because an hour has a hundred thousand events
+// and hundreds of strikes.
+type eventIndex struct {
 	// armed maps the id of each fault that occurs in an event to whether an event other than
 	// fault_armed has it.
 	armed  map[string]bool
 	latest float64 // time of the host's last event about something unexpected
 }
 
-func tellers(events []record.Event) telling {
-	t := telling{armed: map[string]bool{}, latest: math.Inf(-1)}
+func indexEvents(events []record.Event) eventIndex {
+	t := eventIndex{armed: map[string]bool{}, latest: math.Inf(-1)}
 	for _, e := range events {
 		if id := e.Fields["fault"]; id != "" {
 			t.armed[id] = t.armed[id] || e.Name != "fault_armed"
@@ -117,9 +117,9 @@ func tellers(events []record.Event) telling {
 	return t
 }
 
-// tell reports whether an event reports a strike. For a fault from outside, any unexpected event
+// reports reports whether an event reports a strike. For a fault from outside, any unexpected event
 // after the injection counts, up to the end of the run, since a host may notice it late.
-func (t telling) tell(s record.Strike) bool {
+func (t eventIndex) reports(s record.Strike) bool {
 	if more, ok := t.armed[s.ID]; ok {
 		return more
 	}
@@ -127,9 +127,9 @@ func (t telling) tell(s record.Strike) bool {
 	return t.latest >= s.From-early
 }
 
-// effects judges I13. Each effect whose call was answered must be counted: a tool that forgets
+// judgeEffects judges I13. Each effect whose call was answered must be counted: a tool that forgets
 // effects proves nothing.
-func effects(r record.Record) (is, found string) {
+func judgeEffects(r record.Record) (is, found string) {
 	if r.Effects == nil {
 		return record.Unjudged, "the tool of the load counts nothing"
 	}
@@ -158,9 +158,9 @@ func some(names []string) string {
 	return ": " + strings.Join(names, ", ")
 }
 
-// complete judges E1. A fault that never struck shows nothing: no matching message may have come to
+// judgeRun judges E1. A fault that never struck shows nothing: no matching message may have come to
 // its target.
-func complete(r record.Record) (is, found string) {
+func judgeRun(r record.Record) (is, found string) {
 	var f findings
 	var idle []string
 	if r.Aborted != "" {
@@ -207,12 +207,12 @@ func probes(r record.Record) (is, found string) {
 		n++
 		for _, a := range p.Answers {
 			if !a.OK && a.At < fault.From {
-				f.add("%s: %s before anything was broken, at %.1f s", p.Name, a.Is, a.At)
+				f.add("%s: %s before anything was broken, at %.1f s", p.Name, a.Text, a.At)
 				break
 			}
 		}
 		if a := p.Answers[len(p.Answers)-1]; !a.OK {
-			f.add("%s: %s at the end", p.Name, a.Is)
+			f.add("%s: %s at the end", p.Name, a.Text)
 		}
 	}
 	if n == 0 {

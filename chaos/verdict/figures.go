@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// late is the share of samples that may exceed a goal: goals hold for 99 of 100 samples.
-	late = 0.01
-	// doubt is the significance level. A figure fails only if a figure that meets its goal would have
-	// so many late samples with at most this probability.
-	doubt = 0.05
+	// lateShare is the share of samples that may exceed a goal: goals hold for 99 of 100 samples.
+	lateShare = 0.01
+	// significance is the significance level. A figure fails only if a figure that meets its goal
+	// would have so many late samples with at most this probability.
+	significance = 0.05
 )
 
 // figures judges E3. A figure fails if the number of samples beyond its goal would occur by chance
@@ -23,7 +23,7 @@ func figures(r record.Record) (is, found string) {
 	var f findings
 	var all, unclear, missing []string
 	var untested []string
-	for _, x := range r.Untested() {
+	for _, x := range r.Unmeasured() {
 		untested = append(untested, x.Name)
 	}
 	for _, x := range r.Figures {
@@ -32,7 +32,7 @@ func figures(r record.Record) (is, found string) {
 		}
 		if len(x.Samples) == 0 {
 			switch { // a run, or all its faults, may end before anything is detected
-			case r.Experiment.Short || cut(r) != "" || slices.Contains(untested, x.Name):
+			case r.Experiment.Short || unmetPrecondition(r) != "" || slices.Contains(untested, x.Name):
 				missing = append(missing,
 					fmt.Sprintf("%s: nothing was measured, which may take %.4g %s", x.Name, x.Goal, x.Unit))
 			default:
@@ -54,7 +54,7 @@ func figures(r record.Record) (is, found string) {
 			x.Goal, x.Unit, worst)
 		switch {
 		case beyond == 0:
-		case chance(beyond, len(x.Samples)) <= doubt:
+		case chance(beyond, len(x.Samples)) <= significance:
 			f.add("%s", text)
 		default:
 			unclear = append(unclear, text)
@@ -65,7 +65,7 @@ func figures(r record.Record) (is, found string) {
 		return record.Unjudged, strings.Join(slices.Concat([]string{"the phases are too short"}, all,
 			missing), "; ")
 	case len(missing) > 0 && len(f) == 0 && len(unclear) == 0:
-		return record.Unjudged, strings.TrimPrefix(strings.Join(slices.Concat([]string{cut(r)}, all,
+		return record.Unjudged, strings.TrimPrefix(strings.Join(slices.Concat([]string{unmetPrecondition(r)}, all,
 			missing), "; "), "; ")
 	case len(all) == 0 && len(f) == 0:
 		return record.Unjudged, "none is expected"
@@ -78,10 +78,10 @@ func figures(r record.Record) (is, found string) {
 // chance returns the probability that at least k of n samples are late, if each is late with the
 // probability late. It is the upper tail of the binomial distribution.
 func chance(k, n int) float64 {
-	below, term := 0.0, math.Pow(1-late, float64(n)) // the term of no late sample
+	below, term := 0.0, math.Pow(1-lateShare, float64(n)) // the term of no late sample
 	for i := range k {
 		below += term
-		term *= float64(n-i) / float64(i+1) * late / (1 - late)
+		term *= float64(n-i) / float64(i+1) * lateShare / (1 - lateShare)
 	}
 	return max(0, 1-below)
 }

@@ -32,7 +32,7 @@ func TestFigureBeyondItsGoalByChanceIsUnclear(t *testing.T) {
 	}
 	// A figure that no fault lasted long enough for is not judged.
 	r := record.Record{
-		Figures: []record.Figure{{Name: "detect_ms", Unit: "ms", Goal: 5100, Meanwhile: true}},
+		Figures: []record.Figure{{Name: "detect_ms", Unit: "ms", Goal: 5100, DuringFault: true}},
 		Strikes: []record.Strike{{To: 2, Hits: 1}},
 	}
 	if is, found := figures(r); is != record.Unjudged ||

@@ -15,17 +15,17 @@ var ofProcesses = []string{"children", "processes", "zombies", "strays"}
 // silent is the reason why no holding of the host is judged.
 const silent = "the host could not be measured afterwards"
 
-// leaks judges I6.
-func leaks(r record.Record) (is, found string) {
+// judgeLeaks judges I6.
+func judgeLeaks(r record.Record) (is, found string) {
 	var f findings
 	var good []string
 	sums := map[string]float64{}
-	for _, h := range r.Holds {
+	for _, h := range r.Holdings {
 		if h.Unmeasured {
 			return record.Unjudged, silent
 		}
 		if h.Share > 0 {
-			if h.Grown() {
+			if h.Leaked() {
 				f.add("%s: %.0f before%s, %.0f afterwards%s, at most %.3g %% or %.0f more", h.Name, h.Before,
 					named(h.NamedBefore), h.After, named(h.Named), 100*h.Share, h.Kept)
 			}
@@ -68,8 +68,8 @@ func named(n float64) string {
 	return fmt.Sprintf(" (%g of them with a name)", n)
 }
 
-// processes judges I7.
-func processes(r record.Record) (is, found string) {
+// judgeProcesses judges I7.
+func judgeProcesses(r record.Record) (is, found string) {
 	var f findings
 	var good []string
 	for _, name := range ofProcesses {
@@ -93,11 +93,11 @@ func processes(r record.Record) (is, found string) {
 	return f.verdict("%s", strings.Join(good, ", "))
 }
 
-// bounds judges I8.
-func bounds(r record.Record) (is, found string) {
+// judgeBounds judges I8.
+func judgeBounds(r record.Record) (is, found string) {
 	var f findings
 	n, near, share := 0, "", 0.0
-	for _, h := range r.Holds {
+	for _, h := range r.Holdings {
 		if h.Limit == 0 {
 			continue
 		}
@@ -124,7 +124,7 @@ func durability(r record.Record) (is, found string) {
 	if again, _ := holding(r, "sessions again"); again.After > 0 {
 		f.add("%g sessions were forgotten", again.After)
 	}
-	if h, ok := holding(r, record.Lasting); ok && h.After < h.Before {
+	if h, ok := holding(r, record.LegacySessions); ok && h.After < h.Before {
 		f.add("%g sessions before, %g afterwards", h.Before, h.After)
 	}
 	return f.verdict("no session was forgotten")

@@ -23,7 +23,7 @@ func TestFaultsFromOutsideAreToldByWhatTheHostSees(t *testing.T) {
 		{record.Event{At: 10.01, Level: "debug", Name: "child_started"}, record.Fail},
 	} {
 		r.Events = []record.Event{test.event}
-		if is, found := told(r); is != test.want {
+		if is, found := judgeEvents(r); is != test.want {
 			t.Errorf("%+v: %s", test.event, fmt.Sprint(is, ": ", found))
 		}
 	}
@@ -43,7 +43,7 @@ func TestAnHourIsJudgedInMoments(t *testing.T) {
 	}
 	ended := make(chan string, 1)
 	go func() { // owner: this test, which waits for it
-		is, _ := told(r)
+		is, _ := judgeEvents(r)
 		ended <- is
 	}()
 	select {

@@ -9,18 +9,18 @@ import (
 	"mcpd/chaos/record"
 )
 
-// supervision judges I9.
-func supervision(r record.Record) (is, found string) {
+// judgeRestarts judges I9.
+func judgeRestarts(r record.Record) (is, found string) {
 	if len(r.Rows) == 0 && len(r.Events) == 0 {
 		return record.Unjudged, "the host has shown no tree"
 	}
 	var f findings
-	began := r.Beginnings()
+	began := r.StartCounts()
 	again := 0
 	for _, path := range slices.Sorted(maps.Keys(began)) {
 		b := began[path]
 		again += b.Times()
-		if b.Times() > 0 && !within(r.Experiment.Blast, path) {
+		if b.Times() > 0 && !within(r.Experiment.MayRestart, path) {
 			f.add("%s restarted (%d), and was not to", path, b.Times())
 		}
 	}
@@ -42,7 +42,7 @@ func supervision(r record.Record) (is, found string) {
 			}
 		}
 		switch {
-		case got < want[0] && (cut(r) != "" || len(r.Rows) == 0):
+		case got < want[0] && (unmetPrecondition(r) != "" || len(r.Rows) == 0):
 			short = fmt.Sprintf("%s: %s, want %s", pattern, times(got), interval(want))
 		case got < want[0] || got > want[1]:
 			f.add("%s: %s, want %s", pattern, times(got), interval(want))
@@ -56,14 +56,14 @@ func supervision(r record.Record) (is, found string) {
 	case len(r.Rows) == 0:
 		return record.Unjudged, "the host has shown no tree"
 	case short != "":
-		return record.Unjudged, cut(r) + "; " + short
+		return record.Unjudged, unmetPrecondition(r) + "; " + short
 	}
 	return f.verdict("%s, all of them where expected", times(r.Restarts()))
 }
 
-// cut says why the expectations of the experiment do not apply: the run was ended early, or nothing
-// has struck. It returns "" if they apply.
-func cut(r record.Record) string {
+// unmetPrecondition says why the expectations of the experiment do not apply: the run was ended
+// early, or nothing has struck. It returns "" if they apply.
+func unmetPrecondition(r record.Record) string {
 	switch {
 	case r.Aborted != "":
 		return "the run was ended early"

@@ -59,7 +59,7 @@ func TestRestartsAreCountedByEventsToo(t *testing.T) {
 	} {
 		each(func(r record.Record) {
 			test.harm(&r)
-			if is, found := supervision(r); is != test.is || !strings.Contains(found, test.says) {
+			if is, found := judgeRestarts(r); is != test.is || !strings.Contains(found, test.says) {
 				t.Errorf("%s: %s, %s", test.name, is, found)
 			}
 		})
@@ -80,18 +80,18 @@ func TestWhatARunHasNotComeToIsNotJudged(t *testing.T) {
 			r.Experiment.Restarts = map[string][2]int{struckRow: {2, 2}}
 			r.Rows[1].Restarts, r.Rows[1].Incarnations = 0, 0
 			r.Figures[1].Samples = nil
-			for _, judge := range []func(record.Record) (string, string){supervision, figures} {
+			for _, judge := range []func(record.Record) (string, string){judgeRestarts, figures} {
 				if is, found := judge(r); is != record.Unjudged || !strings.HasPrefix(found, name+"; ") {
 					t.Errorf("%s: %s, %s", name, is, found)
 				}
 			}
 			for _, v := range Judge(r) {
-				if v.Is == record.Fail && v.ID != "E1" {
+				if v.Result == record.Fail && v.ID != "E1" {
 					t.Errorf("%s: %s fails: %s", name, v.ID, v.Found)
 				}
 			}
 			r.Rows[2].Restarts = 1
-			if is, found := supervision(r); is != record.Fail {
+			if is, found := judgeRestarts(r); is != record.Fail {
 				t.Errorf("%s, and a bystander's row restarted: %s, %s", name, is, found)
 			}
 		})
@@ -101,10 +101,10 @@ func TestWhatARunHasNotComeToIsNotJudged(t *testing.T) {
 // A host that is gone holds nothing, which proves nothing.
 func TestWhatWasNotMeasuredIsNotJudged(t *testing.T) {
 	r := rapid.Custom(sound).Example(0)
-	for i := range r.Holds {
-		r.Holds[i].After, r.Holds[i].Unmeasured = 0, true
+	for i := range r.Holdings {
+		r.Holdings[i].After, r.Holdings[i].Unmeasured = 0, true
 	}
-	for _, judge := range []func(record.Record) (string, string){leaks, processes} {
+	for _, judge := range []func(record.Record) (string, string){judgeLeaks, judgeProcesses} {
 		if is, found := judge(r); is != record.Unjudged ||
 			found != "the host could not be measured afterwards" {
 			t.Errorf("%s: %s", is, found)

@@ -21,20 +21,20 @@ type Row struct {
 // Table is everything that is judged, in the order in which it is shown: the invariants of every
 // experiment, then the expectations of this experiment.
 var Table = []Row{
-	{"I1", "every call has exactly one outcome, within its deadline and 250 ms", once},
-	{"I2", "every reply belongs to its call", own},
-	{"I3", "no call of a bystander fails", unnoticed},
-	{"I4", "calls of bystanders take no longer than in the baseline", latency},
-	{"I5", "the target is steady soon after the last fault", recovery},
-	{"I6", "afterwards the host holds no more resources than before", leaks},
-	{"I7", "afterwards the host has no additional processes, and no zombies", processes},
-	{"I8", "memory and queues stay within their limits", bounds},
-	{"I9", "only broken parts restart, as often as they were broken", supervision},
-	{"I10", "progress, events and replays come in order", order},
-	{"I11", "every fault is reported by an event, and the host stays alive", told},
+	{"I1", "every call has exactly one outcome, within its deadline and 250 ms", judgeOutcomes},
+	{"I2", "every reply belongs to its call", judgeReplies},
+	{"I3", "no call of a bystander fails", judgeBystanders},
+	{"I4", "calls of bystanders take no longer than in the baseline", judgeLatency},
+	{"I5", "the target is steady soon after the last fault", judgeRecovery},
+	{"I6", "afterwards the host holds no more resources than before", judgeLeaks},
+	{"I7", "afterwards the host has no additional processes, and no zombies", judgeProcesses},
+	{"I8", "memory and queues stay within their limits", judgeBounds},
+	{"I9", "only broken parts restart, as often as they were broken", judgeRestarts},
+	{"I10", "progress, events and replays come in order", judgeOrder},
+	{"I11", "every fault is reported by an event, and the host stays alive", judgeEvents},
 	{"I12", "acknowledged state survives the end of the host", durability},
-	{"I13", "no call is carried out twice", effects},
-	{"E1", "the run completed, and every fault struck", complete},
+	{"I13", "no call is carried out twice", judgeEffects},
+	{"E1", "the run completed, and every fault struck", judgeRun},
 	{"E2", "no more calls of the target failed than expected", targetErrors},
 	{"E3", "figures reach their goals", figures},
 	{"E4", "probes give the right answer before the fault and at the end", probes},
@@ -45,14 +45,14 @@ func Judge(r record.Record) []record.Verdict {
 	list := make([]record.Verdict, len(Table))
 	for i, row := range Table {
 		is, found := row.Judge(r)
-		list[i] = record.Verdict{ID: row.ID, Text: row.Text, Is: is, Found: found}
+		list[i] = record.Verdict{ID: row.ID, Text: row.Text, Result: is, Found: found}
 	}
 	return list
 }
 
 // Failed reports whether any verdict is a failure.
 func Failed(list []record.Verdict) bool {
-	return slices.ContainsFunc(list, func(v record.Verdict) bool { return v.Is == record.Fail })
+	return slices.ContainsFunc(list, func(v record.Verdict) bool { return v.Result == record.Fail })
 }
 
 // findings are the violations of an invariant. Without any, the invariant passes.
@@ -106,7 +106,7 @@ func groups(r record.Record, role string) (list []record.Group) {
 }
 
 func holding(r record.Record, name string) (record.Holding, bool) {
-	for _, h := range r.Holds {
+	for _, h := range r.Holdings {
 		if h.Name == name {
 			return h, true
 		}

@@ -20,7 +20,8 @@ func sound(t *rapid.T) record.Record {
 	row := "mcpd/tenants/acme/request_manager"
 	r := record.Record{
 		Experiment: record.Experiment{
-			Name: "x", Blast: []string{row}, Restarts: map[string][2]int{row: {hits, hits}}, Recovery: 2,
+			Name: "x", MayRestart: []string{row}, Restarts: map[string][2]int{row: {hits, hits}},
+			Recovery:     2,
 			TargetErrors: int64(hits),
 		},
 		Seed: rapid.Uint64().Draw(t, "seed"),
@@ -44,7 +45,7 @@ func sound(t *rapid.T) record.Record {
 			{Path: "mcpd/tenants/globex/request_manager", Type: "worker", Before: "running",
 				After: "running"},
 		},
-		Holds: []record.Holding{
+		Holdings: []record.Holding{
 			{Name: "goroutines", Before: 40, NamedBefore: 5,
 				After: float64(rapid.IntRange(30, 42).Draw(t, "goroutines")), Named: 7, Exact: true},
 			{Name: "resident bytes", Before: 1e7, After: 2e7, Peak: 3e7, Limit: 4e7},
@@ -52,7 +53,7 @@ func sound(t *rapid.T) record.Record {
 				Share: 0.05, Kept: 3e5},
 			{Name: "leaked goroutines", After: 2, Named: 2, Exact: true},
 			{Name: "sessions", Before: 12, After: 12, Exact: true},
-			{Name: record.Lasting, Before: 9, After: 9},
+			{Name: record.LegacySessions, Before: 9, After: 9},
 			{Name: "subscriptions", Before: 4, After: 4, Exact: true},
 			{Name: "rows of catalog", Family: "rows", Before: 3, After: 3, Exact: true},
 			{Name: "rows of session", Family: "rows", Before: 12, After: 12, Exact: true},
@@ -63,8 +64,8 @@ func sound(t *rapid.T) record.Record {
 		},
 		Probes: []record.Probe{
 			{Name: "livez", Answers: []record.Answer{
-				{At: 0, OK: true, Is: "200"}, {At: n + 1, OK: true, Is: "200"},
-				{At: 3 * n, OK: true, Is: "200"},
+				{At: 0, OK: true, Text: "200"}, {At: n + 1, OK: true, Text: "200"},
+				{At: 3 * n, OK: true, Text: "200"},
 			}},
 		},
 		Effects: &record.Effects{Asked: 100, Answered: 98, Done: 99},
@@ -98,7 +99,7 @@ func sound(t *rapid.T) record.Record {
 			})
 		}
 		calls := uint64(2 * 3 * seconds)
-		g.Order = &record.Order{
+		g.Streams = &record.StreamCalls{
 			Calls: calls, OK: calls, Events: 9 * calls, Resumed: calls / 2, Replayed: calls / 4,
 		}
 		for at := 0.0; at < 60; at += 10 {
@@ -124,8 +125,8 @@ func each(f func(r record.Record)) {
 func TestSoundRecordsPass(t *testing.T) {
 	each(func(r record.Record) {
 		for _, v := range Judge(r) {
-			if v.Is != record.Pass {
-				t.Errorf("%s: %s, %s", v.ID, v.Is, v.Found)
+			if v.Result != record.Pass {
+				t.Errorf("%s: %s, %s", v.ID, v.Result, v.Found)
 			}
 		}
 	})
@@ -142,9 +143,9 @@ func calls(tenant int, phase string, change func(*record.Calls)) func(*record.Re
 
 func hold(name string, change func(*record.Holding)) func(*record.Record) {
 	return func(r *record.Record) {
-		for i := range r.Holds {
-			if r.Holds[i].Name == name {
-				change(&r.Holds[i])
+		for i := range r.Holdings {
+			if r.Holdings[i].Name == name {
+				change(&r.Holdings[i])
 			}
 		}
 	}
@@ -214,20 +215,20 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 			}
 		}, "I4", "p99.9 1.5 times"},
 		{"a message out of its order", func(r *record.Record) {
-			r.Groups[0].Order.Slips = 1
-			r.Groups[0].Slips = []record.Slip{{At: 3, Kind: "order", Text: "progress 2 after 3"}}
+			r.Groups[0].Streams.Slips = 1
+			r.Groups[0].Violations = []record.Violation{{At: 3, Kind: "order", Text: "progress 2 after 3"}}
 		}, "I10", "first at 3.0 s: progress 2 after 3"},
 		{"streams that cannot be resumed", func(r *record.Record) {
-			r.Groups[1].Order.Resumed, r.Groups[1].Order.Refused = 0, 7
+			r.Groups[1].Streams.Resumed, r.Groups[1].Streams.Refused = 0, 7
 		}, "I10", "globex: no stream could be resumed, of 7"},
 		{"a stream of the target without an end", func(r *record.Record) {
-			r.Groups[0].Order.Lost = 1
+			r.Groups[0].Streams.Lost = 1
 		}, "I1", "calls with a stream had no outcome"},
 		{"somebody else's answer on a stream", func(r *record.Record) {
-			r.Groups[0].Order.Crossed = 1
+			r.Groups[0].Streams.Crossed = 1
 		}, "I2", "another call's"},
 		{"a bystander's call with a stream that fails", func(r *record.Record) {
-			r.Groups[2].Order.OK--
+			r.Groups[2].Streams.OK--
 		}, "I3", "1 of"},
 		{"a late recovery", func(r *record.Record) {
 			r.Figures[0].Samples[0] = 2.01
@@ -304,9 +305,9 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 		}, "I11", "what is loud: no event tells of it"},
 		{"a host that is not alive", func(r *record.Record) {
 			hold("hosts", func(h *record.Holding) { h.After = 1 })(r)
-			r.Probes[0].Answers[1] = record.Answer{At: r.Phases[1].From + 3, Is: "refused"}
+			r.Probes[0].Answers[1] = record.Answer{At: r.Phases[1].From + 3, Text: "refused"}
 		}, "I11", "livez answered refused"},
-		{"a lost session", hold(record.Lasting, func(h *record.Holding) {
+		{"a lost session", hold(record.LegacySessions, func(h *record.Holding) {
 			h.After = 8
 		}), "I12", "9 sessions before, 8 afterwards"},
 		{"a forgotten session", hold("sessions again", func(h *record.Holding) {
@@ -346,12 +347,12 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 		}, "E3", "nothing was measured"},
 		{"a probe that is wrong at the end", func(r *record.Record) {
 			r.Probes = append(r.Probes, record.Probe{
-				Name: "up", Answers: []record.Answer{{OK: true}, {At: 99, Is: "no"}},
+				Name: "up", Answers: []record.Answer{{OK: true}, {At: 99, Text: "no"}},
 			})
 		}, "E4", "up: no at the end"},
 		{"a probe that is wrong before", func(r *record.Record) {
 			r.Probes = append(r.Probes, record.Probe{
-				Name: "up", Answers: []record.Answer{{Is: "no"}, {At: 99, OK: true}},
+				Name: "up", Answers: []record.Answer{{Text: "no"}, {At: 99, OK: true}},
 			})
 		}, "E4", "up: no before"},
 	}
@@ -362,7 +363,7 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 				test.harm(&r)
 				var fails, says []string
 				for _, v := range Judge(r) {
-					if v.Is == record.Fail {
+					if v.Result == record.Fail {
 						fails, says = append(fails, v.ID), append(says, v.Found)
 						failed[v.ID] = true
 					}
@@ -398,7 +399,7 @@ func TestNoiseIsUnclear(t *testing.T) {
 				}
 			}
 		}
-		if is, found := latency(r); is != record.Unclear {
+		if is, found := judgeLatency(r); is != record.Unclear {
 			t.Errorf("%s: %s", is, found)
 		}
 	})
@@ -412,7 +413,7 @@ func TestTailOfFewCallsIsUnclear(t *testing.T) {
 				r.Groups[g].Blocks[i].Calls = enough - 1
 			}
 		}
-		if is, found := latency(r); is != record.Unclear ||
+		if is, found := judgeLatency(r); is != record.Unclear ||
 			!strings.Contains(found, "p99.9: too few calls: 0 pairs") {
 			t.Errorf("%s: %s", is, found)
 		}
@@ -422,7 +423,8 @@ func TestTailOfFewCallsIsUnclear(t *testing.T) {
 func TestShortRunsSayNothingOfTime(t *testing.T) {
 	each(func(r record.Record) {
 		r.Experiment.Short = true
-		for _, judge := range []func(record.Record) (string, string){latency, recovery, figures} {
+		for _, judge := range []func(record.Record) (string, string){judgeLatency,
+			judgeRecovery, figures} {
 			if is, found := judge(r); is != record.Unjudged {
 				t.Errorf("%s: %s", is, found)
 			}
@@ -433,8 +435,8 @@ func TestShortRunsSayNothingOfTime(t *testing.T) {
 // An empty record is judged too, and passes as few rows as possible.
 func TestEmptyRecordProvesNothing(t *testing.T) {
 	for _, v := range Judge(record.Record{}) {
-		if v.Is != record.Unjudged && v.ID != "E1" {
-			t.Errorf("%s: %s, %s", v.ID, v.Is, v.Found)
+		if v.Result != record.Unjudged && v.ID != "E1" {
+			t.Errorf("%s: %s, %s", v.ID, v.Result, v.Found)
 		}
 	}
 }
@@ -443,7 +445,7 @@ func TestEmptyRecordProvesNothing(t *testing.T) {
 func TestFaultThatNeverStruckIsUnclear(t *testing.T) {
 	r := rapid.Custom(sound).Example(0)
 	r.Strikes = append(r.Strikes, record.Strike{Kind: "actor.slow", Target: "acme"})
-	if is, found := complete(r); is != record.Unclear ||
+	if is, found := judgeRun(r); is != record.Unclear ||
 		found != "1 of 2 faults never struck: actor.slow at acme" {
 		t.Errorf("%s: %s", is, found)
 	}
@@ -453,7 +455,7 @@ func TestFaultThatNeverStruckIsUnclear(t *testing.T) {
 func TestEffectsThatNobodyCountedAreNotJudged(t *testing.T) {
 	r := rapid.Custom(sound).Example(0)
 	r.Effects.Uncounted = "acme: no such tool"
-	if is, found := effects(r); is != record.Unjudged || found != "acme: no such tool" {
+	if is, found := judgeEffects(r); is != record.Unjudged || found != "acme: no such tool" {
 		t.Errorf("%s: %s", is, found)
 	}
 }
@@ -473,12 +475,12 @@ func TestFindingsAreBounded(t *testing.T) {
 func TestHostHasProcessesWhileTheyAreNeeded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := sound(t)
-		for i := range r.Holds {
-			if r.Holds[i].Name == "children" {
-				r.Holds[i].After = 1
+		for i := range r.Holdings {
+			if r.Holdings[i].Name == "children" {
+				r.Holdings[i].After = 1
 			}
 		}
-		if is, found := processes(r); is != record.Pass {
+		if is, found := judgeProcesses(r); is != record.Pass {
 			t.Errorf("%s: %s", is, found)
 		}
 	})

@@ -15,10 +15,11 @@ import (
 	"mcpd/transport"
 )
 
-// newPeerBridge returns a bridge that carries stateless requests of one revision.
-func newPeerBridge(endpoint string, log io.Writer, v protocol.Version) (*bridge, error) {
+// newStatelessBridge returns a bridge that carries stateless requests of one revision.
+func newStatelessBridge(endpoint string, log io.Writer, v protocol.Version) (*bridge, error) {
 	b := &bridge{
-		endpoint: endpoint, log: log, link: reconnect.NewModern(v), sinks: map[jsonrpc.ID]waiting{},
+		endpoint: endpoint, log: log, link: reconnect.NewModern(v),
+		sinks:   map[jsonrpc.ID]pendingRequest{},
 		push:    func(jsonrpc.Message) error { return nil },
 		mirrors: &mirrors{tools: map[string][]headers.Mirror{}},
 	}
@@ -31,7 +32,7 @@ func newPeerBridge(endpoint string, log io.Writer, v protocol.Version) (*bridge,
 
 // Cancel cancels the request that was delivered with out.
 func (b *bridge) Cancel(out transport.Sink) {
-	id, ok := b.of(out)
+	id, ok := b.requestOf(out)
 	if !ok {
 		return
 	}
@@ -46,7 +47,7 @@ func (b *bridge) Cancel(out transport.Sink) {
 // Touch does nothing: the host tracks stateless clients by the connections that they hold open.
 func (b *bridge) Touch() {}
 
-func (b *bridge) of(out transport.Sink) (jsonrpc.ID, bool) {
+func (b *bridge) requestOf(out transport.Sink) (jsonrpc.ID, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for id, w := range b.sinks {
@@ -57,16 +58,16 @@ func (b *bridge) of(out transport.Sink) (jsonrpc.ID, bool) {
 	return jsonrpc.ID{}, false
 }
 
-// wait registers a request as waiting for its outcome. The caller sends another request to the
+// register registers a request as waiting for its outcome. The caller sends another request to the
 // host first.
-func (b *bridge) wait(id jsonrpc.ID, w waiting) {
+func (b *bridge) register(id jsonrpc.ID, w pendingRequest) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sinks[id] = w
 }
 
 // drop removes a waiting request and returns it.
-func (b *bridge) drop(id jsonrpc.ID) (waiting, bool) {
+func (b *bridge) drop(id jsonrpc.ID) (pendingRequest, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w, ok := b.sinks[id]
@@ -105,7 +106,7 @@ func (k *mirrors) learn(list jsontext.Value) {
 
 // refused inspects an answer. If the answer says that a header field is missing, refused reads
 // the list of tools, sends the call once more and returns true.
-func (k *mirrors) refused(b *bridge, w waiting, m jsonrpc.Message) bool {
+func (k *mirrors) refused(b *bridge, w pendingRequest, m jsonrpc.Message) bool {
 	if w.method == "tools/list" && m.Error == nil {
 		k.learn(m.Result)
 	}
@@ -113,18 +114,18 @@ func (k *mirrors) refused(b *bridge, w waiting, m jsonrpc.Message) bool {
 		return false
 	}
 	// The entry is kept without the call, so the call is not sent a third time.
-	b.wait(w.call.ID, waiting{method: w.method, out: w.out})
-	(&relist{b: b, call: w.call, why: m}).ask(nil)
+	b.register(w.call.ID, pendingRequest{method: w.method, out: w.out})
+	(&toolLookup{b: b, call: w.call, refusal: m}).ask(nil)
 	return true
 }
 
-// relist is the sink of the tools/list requests that precede the second attempt of a call.
-type relist struct {
+// toolLookup is the sink of the tools/list requests that precede the second attempt of a call.
+type toolLookup struct {
 	b    *bridge
 	call jsonrpc.Message
 	// why is the refusal that led to the second attempt.
-	why   jsonrpc.Message
-	pages protocol.Pages
+	refusal jsonrpc.Message
+	pages   protocol.Pages
 }
 
 // maxPages bounds the pages of one list. It stops the reading when the cursors of a host never
@@ -132,7 +133,7 @@ type relist struct {
 const maxPages = 100
 
 // ask requests one page of the list, with the metadata of the client's call.
-func (r *relist) ask(cursor jsontext.Value) {
+func (r *toolLookup) ask(cursor jsontext.Value) {
 	meta, _ := splice.Get(r.call.Params, "_meta")
 	params, _ := splice.Set(nil, meta, "_meta") // an empty value becomes an object
 	params = protocol.SetProgressToken(params, nil)
@@ -142,36 +143,36 @@ func (r *relist) ask(cursor jsontext.Value) {
 	id := jsonrpc.StringID("mcpd stdio looks up the tool of " + r.call.ID.Raw())
 	if err := r.b.Deliver(context.Background(), jsonrpc.Request(id, "tools/list", params),
 		r); err != nil {
-		r.end()
+		r.giveUp()
 	}
 }
 
 // Send accepts nothing: a list arrives as one message.
-func (r *relist) Send(jsonrpc.Message) error { return transport.ErrClosed }
+func (r *toolLookup) Send(jsonrpc.Message) error { return transport.ErrClosed }
 
 // Finish requests the next page, or sends the call once more after the last page.
-func (r *relist) Finish(m jsonrpc.Message) bool {
+func (r *toolLookup) Finish(m jsonrpc.Message) bool {
 	cursor, _ := r.pages.Next(m.Result, "tools")
 	switch {
 	case m.Error == nil && cursor != nil && r.pages.Len() < maxPages:
 		r.ask(cursor)
 	case m.Error != nil:
-		r.end()
+		r.giveUp()
 	default:
-		r.again()
+		r.retry()
 	}
 	return true
 }
 
 // end finishes the call with its original refusal.
-func (r *relist) end() {
+func (r *toolLookup) giveUp() {
 	if w, ok := r.b.drop(r.call.ID); ok {
-		w.out.Finish(r.why)
+		w.out.Finish(r.refusal)
 	}
 }
 
-// again sends the call once more, unless its client has cancelled it.
-func (r *relist) again() {
+// retry sends the call once more, unless its client has cancelled it.
+func (r *toolLookup) retry() {
 	r.b.mu.Lock()
 	_, waits := r.b.sinks[r.call.ID]
 	r.b.mu.Unlock()

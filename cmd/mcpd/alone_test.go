@@ -15,9 +15,9 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// elsewhere is a host whose answers to stateless requests the test chooses. For status 0 the host
+// fakeHost is a host whose answers to stateless requests the test chooses. For status 0 the host
 // leaves the request unanswered.
-type elsewhere struct {
+type fakeHost struct {
 	answer func(r *http.Request, m jsonrpc.Message) (status int, text string)
 	// came receives one value for each request that is left unanswered.
 	came chan struct{}
@@ -28,7 +28,7 @@ type elsewhere struct {
 	got []string
 }
 
-func (e *elsewhere) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *fakeHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	m, err := jsonrpc.Decode(body, jsonrpc.Limits{})
 	if err != nil {
@@ -51,8 +51,8 @@ func (e *elsewhere) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID.Raw(), text)
 }
 
-// joined runs a client of an elsewhere host. The client leaves at the end of the test.
-func joined(t *testing.T, e *elsewhere) (say func(string), hear func() string) {
+// joinFakeHost runs a client of an elsewhere host. The client leaves at the end of the test.
+func joinFakeHost(t *testing.T, e *fakeHost) (say func(string), hear func() string) {
 	e.came, e.left = make(chan struct{}, 1), make(chan struct{}, 1)
 	host := httptest.NewServer(e)
 	t.Cleanup(host.Close)
@@ -88,7 +88,7 @@ func standalone(id int, method, params string) string {
 // A client on stdio knows no header fields. The bridge looks up the fields that the host wants:
 // when the host says that one is missing, and in the lists that the client requests.
 func TestJoinedCallRepeatsItsArguments(t *testing.T) {
-	e := &elsewhere{answer: func(r *http.Request, m jsonrpc.Message) (int, string) {
+	e := &fakeHost{answer: func(r *http.Request, m jsonrpc.Message) (int, string) {
 		switch {
 		case m.Method == "tools/list" && strings.Contains(string(m.Params), "progressToken"):
 			return 200, `"error":{"code":-32603,"message":"nobody waits for progress of this"}`
@@ -101,7 +101,7 @@ func TestJoinedCallRepeatsItsArguments(t *testing.T) {
 		}
 		return 200, `"result":{"content":[]}`
 	}}
-	say, hear := joined(t, e)
+	say, hear := joinFakeHost(t, e)
 	for id := 1; id <= 2; id++ {
 		say(standalone(id, "tools/call", `"name":"ask","arguments":{"where":"north"},`))
 		if got, want := hear(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`,
@@ -126,13 +126,13 @@ func TestJoinedCallRepeatsItsArguments(t *testing.T) {
 
 // Cancelling a request closes its connection (2026-07-28 §basic/patterns/cancellation).
 func TestJoinedCancelLeaves(t *testing.T) {
-	e := &elsewhere{answer: func(_ *http.Request, m jsonrpc.Message) (int, string) {
+	e := &fakeHost{answer: func(_ *http.Request, m jsonrpc.Message) (int, string) {
 		if m.Method == "tools/call" {
 			return 0, ""
 		}
 		return 200, `"result":{}`
 	}}
-	say, hear := joined(t, e)
+	say, hear := joinFakeHost(t, e)
 	say(standalone(1, "tools/call", `"name":"slow",`))
 	<-e.came
 	say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
@@ -145,7 +145,7 @@ func TestJoinedCancelLeaves(t *testing.T) {
 
 // A request that names a revision unknown to this program is refused here.
 func TestJoinedRequestOfAnUnknownRevision(t *testing.T) {
-	say, hear := joined(t, &elsewhere{answer: func(*http.Request, jsonrpc.Message) (int, string) {
+	say, hear := joinFakeHost(t, &fakeHost{answer: func(*http.Request, jsonrpc.Message) (int, string) {
 		return 200, `"result":{}`
 	}})
 	say(strings.Replace(standalone(1, "tools/list", ""), "2026-07-28", "2099-01-01", 1))

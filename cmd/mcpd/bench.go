@@ -41,7 +41,7 @@ func benchListCommand() *cobra.Command {
 			for _, s := range bench.All {
 				fmt.Fprintf(w, "%s\t%s\n", s.Name, s.Title)
 				if long {
-					fmt.Fprintf(w, "\t%s\n", s.What)
+					fmt.Fprintf(w, "\t%s\n", s.Description)
 				}
 			}
 			return w.Flush()

@@ -25,37 +25,37 @@ type bridge struct {
 	log      io.Writer
 	push     stdio.Push
 	// mirrors are the header fields of tools. It is nil unless the bridge is for stateless requests.
-	mirrors *mirrors
-	readers sync.WaitGroup
-	trouble atomic.Pointer[failure] // the last failure
+	mirrors     *mirrors
+	readers     sync.WaitGroup
+	lastFailure atomic.Pointer[failure] // the last failure
 
 	mu     sync.Mutex // guards the fields below
 	link   *reconnect.Link
 	up     *streamable.Client
-	sinks  map[jsonrpc.ID]waiting
+	sinks  map[jsonrpc.ID]pendingRequest
 	timer  *time.Timer // nil until the link asks for it
 	closed bool
-	// later are calls that must wait until mu is free.
-	later []func()
+	// deferred are calls that must wait until mu is free.
+	deferred []func()
 }
 
-// waiting is a request without an outcome.
-type waiting struct {
+// pendingRequest is a request without an outcome.
+type pendingRequest struct {
 	method string
 	out    transport.Sink
 	// call is the request if it may have to be sent once more, otherwise zero.
 	call jsonrpc.Message
 }
 
-// maxAgain bounds, in bytes, a request that is kept so that it can be sent once more. A larger
+// maxRetrySize bounds, in bytes, a request that is kept so that it can be sent once more. A larger
 // request that lacks header fields is refused until its client has read the list of tools.
-const maxAgain = 64 << 10
+const maxRetrySize = 64 << 10
 
 func newBridge(
 	endpoint string, log io.Writer, link *reconnect.Link, push stdio.Push,
 ) (*bridge, error) {
 	b := &bridge{
-		endpoint: endpoint, log: log, push: push, link: link, sinks: map[jsonrpc.ID]waiting{},
+		endpoint: endpoint, log: log, push: push, link: link, sinks: map[jsonrpc.ID]pendingRequest{},
 	}
 	return b, b.connect()
 }
@@ -75,7 +75,7 @@ func (b *bridge) connect() error {
 	}
 	if old := b.up; old != nil {
 		b.readers.Go(func() { // owner: the bridge, whose Close waits for it
-			ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+			ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 			defer cancel()
 			// The connection has ended already.
 			_ = old.Close(ctx)
@@ -97,7 +97,7 @@ func (b *bridge) Version() protocol.Version {
 func (b *bridge) served() (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if why := b.trouble.Load(); why != nil && !b.link.Opened() {
+	if why := b.lastFailure.Load(); why != nil && !b.link.Opened() {
 		return false, why
 	}
 	return b.link.Opened(), nil
@@ -111,8 +111,8 @@ func (b *bridge) Deliver(_ context.Context, m jsonrpc.Message, out transport.Sin
 		e.Op = reconnect.Reply
 	case out != nil:
 		e.Op = reconnect.Request
-		w := waiting{method: m.Method, out: out}
-		if b.mirrors != nil && m.Method == "tools/call" && m.Size() <= maxAgain {
+		w := pendingRequest{method: m.Method, out: out}
+		if b.mirrors != nil && m.Method == "tools/call" && m.Size() <= maxRetrySize {
 			w.call = m
 		}
 		b.mu.Lock()
@@ -155,7 +155,7 @@ func (b *bridge) Close(ctx context.Context) error {
 func (b *bridge) abandon() {
 	b.mu.Lock()
 	left := b.sinks
-	b.sinks = map[jsonrpc.ID]waiting{}
+	b.sinks = map[jsonrpc.ID]pendingRequest{}
 	gone := protocol.Translate(protocol.SessionGone(), b.link.Version())
 	b.mu.Unlock()
 	for id, w := range left {
@@ -169,56 +169,56 @@ func (b *bridge) read(up *streamable.Client) {
 		// Close ends this call.
 		in, err := up.Recv(context.Background())
 		if err != nil {
-			b.heard(up, b.ended(err))
+			b.handleFrom(up, b.ended(err))
 			return
 		}
 		if e, ok := b.event(in); ok {
-			b.heard(up, e)
+			b.handleFrom(up, e)
 		}
 	}
 }
 
-// heard handles an event of a connection, unless another connection has replaced it.
-func (b *bridge) heard(up *streamable.Client, e reconnect.Event) {
-	b.locked(func() {
+// handleFrom handles an event of a connection, unless another connection has replaced it.
+func (b *bridge) handleFrom(up *streamable.Client, e reconnect.Event) {
+	b.withLock(func() {
 		if b.up == up {
-			b.take(e)
+			b.handle(e)
 		}
 	})
 }
 
 // step handles an event that does not belong to a connection.
-func (b *bridge) step(e reconnect.Event) { b.locked(func() { b.take(e) }) }
+func (b *bridge) step(e reconnect.Event) { b.withLock(func() { b.handle(e) }) }
 
-// locked calls f with the mutex held, unless the bridge is closed. Then it makes the calls that
+// withLock calls f with the mutex held, unless the bridge is closed. Then it makes the calls that
 // had to wait for the mutex.
-func (b *bridge) locked(f func()) {
+func (b *bridge) withLock(f func()) {
 	b.mu.Lock()
 	if !b.closed {
 		f()
 	}
-	later := b.later
-	b.later = nil
+	later := b.deferred
+	b.deferred = nil
 	b.mu.Unlock()
 	for _, f := range later {
 		f()
 	}
 }
 
-// take passes an event to the link and performs the effects that the link decides on. The mutex
+// handle passes an event to the link and performs the effects that the link decides on. The mutex
 // is held.
-func (b *bridge) take(e reconnect.Event) {
+func (b *bridge) handle(e reconnect.Event) {
 	for events := []reconnect.Event{e}; len(events) > 0; events = events[1:] {
 		for _, effect := range b.link.Step(time.Now(), events[0]) {
-			if failed, ok := b.do(effect); ok {
+			if failed, ok := b.perform(effect); ok {
 				events = append(events, failed)
 			}
 		}
 	}
 }
 
-// do performs an effect. A failure to send is returned as another event. The mutex is held.
-func (b *bridge) do(e reconnect.Effect) (failed reconnect.Event, ok bool) {
+// perform performs an effect. A failure to send is returned as another event. The mutex is held.
+func (b *bridge) perform(e reconnect.Effect) (failed reconnect.Event, ok bool) {
 	switch e.Do {
 	case reconnect.Connect:
 		// The same options were valid before.
@@ -238,15 +238,15 @@ func (b *bridge) do(e reconnect.Effect) (failed reconnect.Event, ok bool) {
 	case reconnect.Finish:
 		b.finish(e.ID, e.Message)
 	case reconnect.Arm:
-		b.arm(time.Until(e.At))
-	case reconnect.Say:
-		fmt.Fprintf(b.log, "mcpd stdio: %s\n", telemetry.Clean(e.Text, maxSaid))
+		b.setTimer(time.Until(e.At))
+	case reconnect.Log:
+		fmt.Fprintf(b.log, "mcpd stdio: %s\n", telemetry.Clean(e.Text, maxLogLine))
 	}
 	return reconnect.Event{}, false
 }
 
-// maxSaid bounds one line of the log, in bytes.
-const maxSaid = 1 << 10
+// maxLogLine bounds one line of the log, in bytes.
+const maxLogLine = 1 << 10
 
 // finish settles a request. The sink runs only when the mutex is free, because it may send
 // something in turn.
@@ -256,15 +256,15 @@ func (b *bridge) finish(id jsonrpc.ID, m jsonrpc.Message) {
 	if !ok {
 		return
 	}
-	b.later = append(b.later, func() {
+	b.deferred = append(b.deferred, func() {
 		if b.mirrors == nil || !b.mirrors.refused(b, w, m) {
 			w.out.Finish(m)
 		}
 	})
 }
 
-// arm sets the timer so that it calls the link after the given time.
-func (b *bridge) arm(after time.Duration) {
+// setTimer sets the timer so that it calls the link after the given time.
+func (b *bridge) setTimer(after time.Duration) {
 	if b.timer == nil {
 		b.timer = time.AfterFunc(after, func() { b.step(reconnect.Event{Op: reconnect.Tick}) })
 		return

@@ -41,14 +41,14 @@ func (b *bridge) event(in transport.Inbound) (e reconnect.Event, ok bool) {
 			}
 		}
 	default:
-		e = reconnect.Event{Op: reconnect.Said, ID: in.Related, Message: in.Message}
+		e = reconnect.Event{Op: reconnect.HostSent, ID: in.Related, Message: in.Message}
 	}
 	return e, true
 }
 
 // ended returns the event for the end of the connection.
 func (b *bridge) ended(err error) reconnect.Event {
-	e := reconnect.Event{Op: reconnect.Cut, Cause: reconnect.Broken, Why: b.why(err)}
+	e := reconnect.Event{Op: reconnect.Disconnected, Cause: reconnect.Broken, Why: b.why(err)}
 	if errors.Is(err, streamable.ErrSessionLost) {
 		e.Cause = reconnect.SessionLost
 	}
@@ -82,13 +82,13 @@ func (b *bridge) failure(err error, written bool) reconnect.Event {
 	switch {
 	case errors.Is(err, streamable.ErrSessionLost):
 		e.Cause = reconnect.SessionLost
-	case transport.Unreached(err) && !written:
+	case transport.IsUnreachable(err) && !written:
 		e.Cause = reconnect.Unreached
 	case !errors.As(err, &status):
-	case status.Later():
+	case status.RetryLater():
 		e.Cause, e.After, e.Err = reconnect.Later, status.RetryAfter, b.refusal(status)
 		// The host is reachable.
-		b.trouble.Store(nil)
+		b.lastFailure.Store(nil)
 		if stopping(e.Err) {
 			e.Cause = reconnect.Stopping
 		}
@@ -109,7 +109,7 @@ func stopping(e *jsonrpc.Error) bool {
 // refusal returns the error for a request that the host does not accept. For a wrong key it
 // explains that the key is the one of this process, because the client has none.
 func (b *bridge) refusal(status *streamable.StatusError) *jsonrpc.Error {
-	if answer := said(status); answer != nil {
+	if answer := rpcErrorOf(status); answer != nil {
 		if status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
 			answer.Message = b.why(status)
 		}
@@ -123,14 +123,14 @@ func (b *bridge) refusal(status *streamable.StatusError) *jsonrpc.Error {
 func (b *bridge) why(err error) string {
 	told := unreachable(b.endpoint, err)
 	if !errors.Is(err, transport.ErrClosed) {
-		b.trouble.Store(told)
+		b.lastFailure.Store(told)
 	}
 	var status *streamable.StatusError
 	advice := ""
 	if errors.As(err, &status) {
 		advice = remedies[status.Status]
 	}
-	return telemetry.Clean(told.Error(), maxSaid-len(advice)) + advice
+	return telemetry.Clean(told.Error(), maxLogLine-len(advice)) + advice
 }
 
 // remedies are the steps that a user of `mcpd stdio` can take after a refusal.

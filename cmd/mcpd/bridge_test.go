@@ -67,12 +67,12 @@ func (o outcome) Finish(m jsonrpc.Message) bool {
 // A large call is not kept for a second attempt. If it lacks a header field, it fails with the
 // refusal of the host.
 func TestBridgeKeepsNoLargeCalls(t *testing.T) {
-	e := &elsewhere{answer: func(*http.Request, jsonrpc.Message) (int, string) {
+	e := &fakeHost{answer: func(*http.Request, jsonrpc.Message) (int, string) {
 		return 400, `"error":{"code":-32020,"message":"header Mcp-Param-Region: missing"}`
 	}}
-	say, hear := joined(t, e)
+	say, hear := joinFakeHost(t, e)
 	say(standalone(1, "tools/call",
-		fmt.Sprintf(`"name":"ask","x":%q,`, strings.Repeat("x", maxAgain))))
+		fmt.Sprintf(`"name":"ask","x":%q,`, strings.Repeat("x", maxRetrySize))))
 	if got := hear(); !strings.Contains(got, `"id":1,"error":{"code":-32020`) {
 		t.Errorf("got %.200s", got)
 	}

@@ -21,9 +21,9 @@ import (
 // defaultURL is the base URL of the MCP endpoints of a host without configuration.
 const defaultURL = "http://127.0.0.1:7420"
 
-// callWait is longer than the time that the host gives a server, so the command prints the host's
-// reason for a time-out.
-const callWait = time.Minute
+// callTimeout is longer than the time that the host gives a server, so the command prints the
+// host's reason for a time-out.
+const callTimeout = time.Minute
 
 func callCommand() *cobra.Command {
 	var url string
@@ -59,7 +59,7 @@ func callCommand() *cobra.Command {
 	flags.StringArrayVar(&args, "arg", nil,
 		"argument as name=value, may be repeated; the tool's schema gives the type of the value")
 	flags.BoolVar(&raw, "json", false, "print the whole result as JSON")
-	flags.DurationVar(&timeout, "timeout", callWait, "time limit for the whole command")
+	flags.DurationVar(&timeout, "timeout", callTimeout, "time limit for the whole command")
 	return cmd
 }
 

@@ -43,7 +43,7 @@ func chaosListCommand() *cobra.Command {
 			}
 			fmt.Fprintln(w, "\nKinds of faults")
 			for _, k := range faults.Kinds {
-				fmt.Fprintf(w, "  %s\t%s\t%s\n", k.Name, strings.Join(k.Rows, " "), k.Is)
+				fmt.Fprintf(w, "  %s\t%s\t%s\n", k.Name, strings.Join(k.Rows, " "), k.Description)
 			}
 			return w.Flush()
 		},
@@ -115,8 +115,8 @@ func readExperiment(name string) (experiment.Experiment, []byte, error) {
 	return e, data, nil
 }
 
-// casting says which tenants play which roles, and the seed of random choices.
-type casting struct {
+// chaosTarget says which tenants play which roles, and the seed of random choices.
+type chaosTarget struct {
 	admin      string
 	target     string
 	bystanders []string
@@ -124,7 +124,7 @@ type casting struct {
 	short      bool
 }
 
-func (c *casting) flags(cmd *cobra.Command) {
+func (c *chaosTarget) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.admin, "admin", "",
 		"address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
@@ -139,15 +139,15 @@ func (c *casting) flags(cmd *cobra.Command) {
 }
 
 // plan assigns the roles of an experiment to the rows of a host.
-func (c *casting) plan(e experiment.Experiment, tree faults.Tree) (experiment.Experiment,
+func (c *chaosTarget) plan(e experiment.Experiment, tree faults.Tree) (experiment.Experiment,
 	experiment.Roles, []experiment.Strike, error) {
 	if c.short {
 		e = e.Short()
 	}
-	if err := e.Room(); err != nil {
+	if err := e.CheckFaultsFit(); err != nil {
 		return e, experiment.Roles{}, nil, &failure{exitUsage, err}
 	}
-	roles, err := e.Cast(tree, c.target, c.bystanders)
+	roles, err := e.AssignRoles(tree, c.target, c.bystanders)
 	if err != nil {
 		return e, roles, nil, err
 	}
@@ -156,7 +156,7 @@ func (c *casting) plan(e experiment.Experiment, tree faults.Tree) (experiment.Ex
 }
 
 func chaosPlanCommand() *cobra.Command {
-	var c casting
+	var c chaosTarget
 	var file string
 	cmd := &cobra.Command{
 		Use:   "plan NAME|FILE",

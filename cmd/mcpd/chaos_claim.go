@@ -39,7 +39,7 @@ func claimHost(dir, addr string, now time.Time) (*claim, error) {
 		case errors.Is(err, syscall.EWOULDBLOCK):
 			// If this fails, the error just says less.
 			data, _ := io.ReadAll(io.LimitReader(f, maxClaim))
-			return nil, errors.Join(&failure{exitBusy, errors.New(claimed(string(data)))}, f.Close())
+			return nil, errors.Join(&failure{exitBusy, errors.New(describeClaim(string(data)))}, f.Close())
 		case err != nil:
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 		}
@@ -68,9 +68,9 @@ func claimFile(addr string) string {
 	return "chaos-" + name + ".run"
 }
 
-// tell writes the name of the experiment into the claim, for processes that find the host
+// setExperiment writes the name of the experiment into the claim, for processes that find the host
 // claimed.
-func (c *claim) tell(name string) error {
+func (c *claim) setExperiment(name string) error {
 	text := fmt.Sprintf("%s\n%d\n%s\n", name, os.Getpid(), c.since.Format(time.RFC3339))
 	if err := c.f.Truncate(0); err != nil {
 		return err
@@ -79,8 +79,8 @@ func (c *claim) tell(name string) error {
 	return err
 }
 
-// claimed describes the text of a claim in a sentence.
-func claimed(text string) string {
+// describeClaim describes the text of a claim in a sentence.
+func describeClaim(text string) string {
 	lines := strings.Split(text, "\n")
 	if len(lines) < 3 {
 		return "another run is about to begin on this host: wait for its end"
@@ -92,7 +92,7 @@ func claimed(text string) string {
 }
 
 // end releases the host.
-func (c *claim) end() {
+func (c *claim) release() {
 	// The file is removed while it is locked, so a process that has opened it notices.
 	_ = os.Remove(c.f.Name())
 	_ = c.f.Close()

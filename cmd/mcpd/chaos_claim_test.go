@@ -22,7 +22,7 @@ func TestAHostIsOneRuns(t *testing.T) {
 		t.Errorf("before it has said its name: %v", err)
 	}
 	for _, name := range []string{"kill-all-children", "nothing"} {
-		if err := first.tell(name); err != nil {
+		if err := first.setExperiment(name); err != nil {
 			t.Fatal(err)
 		}
 		_, err = claimHost(dir, "localhost:7421", now)
@@ -42,14 +42,14 @@ func TestAHostIsOneRuns(t *testing.T) {
 			t.Errorf("%s: %v", addr, err)
 			continue
 		}
-		other.end()
+		other.release()
 	}
-	first.end()
+	first.release()
 	again, err := claimHost(dir, "[::1]:7421", now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again.end()
+	again.release()
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}

@@ -43,7 +43,7 @@ func chaosReplayCommand() *cobra.Command {
 			if err := out.Flush(); err != nil {
 				return err
 			}
-			return foundIn(len(r.Findings))
+			return findingsError(len(r.Findings))
 		},
 	}
 	flags := cmd.Flags()
@@ -73,7 +73,7 @@ func replaySome(cmd *cobra.Command, first, n uint64) error {
 	if err := cmd.Context().Err(); err != nil {
 		return err
 	}
-	return foundIn(bad)
+	return findingsError(bad)
 }
 
 // printRun prints a summary of a run and its findings.
@@ -85,8 +85,8 @@ func printRun(w io.Writer, r sim.Result) {
 	}
 }
 
-// foundIn returns an error if any run has findings.
-func foundIn(runs int) error {
+// findingsError returns an error if any run has findings.
+func findingsError(runs int) error {
 	if runs == 0 {
 		return nil
 	}

@@ -24,21 +24,21 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// running holds the options of mcpd chaos run.
-type running struct {
-	casting
-	mcp    string
-	keys   []string
-	report string
-	start  string
-	resume bool
-	within time.Duration
-	meant  bool
-	to     reports
+// chaosRun holds the options of mcpd chaos run.
+type chaosRun struct {
+	chaosTarget
+	mcp       string
+	keys      []string
+	report    string
+	start     string
+	resume    bool
+	within    time.Duration
+	confirmed bool
+	to        reports
 }
 
 func chaosRunCommand() *cobra.Command {
-	var r running
+	var r chaosRun
 	cmd := &cobra.Command{
 		Use:   "run NAME|FILE...",
 		Short: "Inject faults into a running host, heal it, and judge the results",
@@ -73,12 +73,12 @@ func chaosRunCommand() *cobra.Command {
 	flags.DurationVar(&r.within, "within", 0,
 		"begin no experiment after the first that would end later than this; --resume runs the rest "+
 			"(default no limit)")
-	flags.BoolVar(&r.meant, "i-know", false, "break the host even if it is in production")
+	flags.BoolVar(&r.confirmed, "i-know", false, "break the host even if it is in production")
 	r.to.flags(cmd)
 	return cmd
 }
 
-func (r *running) run(ctx context.Context, out, side io.Writer, names []string) error {
+func (r *chaosRun) run(ctx context.Context, out, side io.Writer, names []string) error {
 	addr, err := adminAddr(r.admin)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 		if r.short {
 			all[i] = all[i].Short()
 		}
-		if err := all[i].Room(); err != nil {
+		if err := all[i].CheckFaultsFit(); err != nil {
 			return err
 		}
 	}
@@ -131,11 +131,11 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 	if err != nil {
 		return &failure{exitFailure, err}
 	}
-	defer host.end()
+	defer host.release()
 	var list []record.Record
 	begun, ran, left, unable, failed := time.Now(), 0, 0, 0, ""
 	for _, e := range all {
-		one, ok, err := r.kept(e)
+		one, ok, err := r.savedRecord(e)
 		switch p := e.Phases; {
 		case err != nil:
 			return err
@@ -146,10 +146,10 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 			continue
 		default:
 			ran++
-			if err := host.tell(e.Name); err != nil {
+			if err := host.setExperiment(e.Name); err != nil {
 				return &failure{exitFailure, err}
 			}
-			one, err = r.one(ctx, side, addr, keys, e)
+			one, err = r.runOne(ctx, side, addr, keys, e)
 			// The next experiment may need something else.
 			if errors.Is(err, chaos.ErrUnable) && len(all) > 1 {
 				unable++
@@ -193,26 +193,26 @@ func (r *running) run(ctx context.Context, out, side io.Writer, names []string) 
 	return nil
 }
 
-// one runs an experiment, judges it and keeps its record.
-func (r *running) one(ctx context.Context, side io.Writer, addr string, keys map[string]string,
+// runOne runs an experiment, judges it and keeps its record.
+func (r *chaosRun) runOne(ctx context.Context, side io.Writer, addr string, keys map[string]string,
 	e experiment.Experiment) (record.Record, error) {
 	one, err := chaos.Run(ctx, chaos.Options{
 		Experiment: e, Short: r.short, Kinds: faults.Kinds, Admin: "http://" + addr,
 		Token: func(s admin.Scope) (string, error) { return adminToken(addr, s) },
 		MCP:   r.mcp, Keys: keys, Target: r.target, Bystanders: r.bystanders, Seed: r.seed,
-		Meant: r.meant, Start: starter(r.start),
+		AllowProduction: r.confirmed, Start: starter(r.start),
 		Progress: func(line string) { fmt.Fprintln(side, line) },
 	})
 	if err != nil {
 		return one, chaosFailure(err)
 	}
 	one.Verdicts = verdict.Judge(one)
-	return one, r.keep(one)
+	return one, r.saveRecord(one)
 }
 
 // kept returns the record that an earlier run of the same form has written. The record of an
 // aborted run does not count.
-func (r *running) kept(e experiment.Experiment) (one record.Record, ok bool, err error) {
+func (r *chaosRun) savedRecord(e experiment.Experiment) (one record.Record, ok bool, err error) {
 	if !r.resume {
 		return one, false, nil
 	}
@@ -228,8 +228,8 @@ func (r *running) kept(e experiment.Experiment) (one record.Record, ok bool, err
 	return list[0], true, nil
 }
 
-// keep writes a record to the report folder as soon as the record exists.
-func (r *running) keep(one record.Record) error {
+// saveRecord writes a record to the report folder as soon as the record exists.
+func (r *chaosRun) saveRecord(one record.Record) error {
 	if r.report == "" {
 		return nil
 	}

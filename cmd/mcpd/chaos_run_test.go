@@ -67,7 +67,7 @@ func TestFilesOfReportsAreTriedFirst(t *testing.T) {
 	}
 	nowhere := filepath.Join(missing, "x")
 	side := &strings.Builder{}
-	for _, r := range []running{{to: reports{html: nowhere}}, {report: filepath.Join(there, "x")}} {
+	for _, r := range []chaosRun{{to: reports{html: nowhere}}, {report: filepath.Join(there, "x")}} {
 		r.admin = "127.0.0.1:1"
 		if err := r.run(t.Context(), side, side, []string{"nothing"}); !errors.As(err,
 			new(*fs.PathError)) {

@@ -26,7 +26,7 @@ func chaosServerCommand() *cobra.Command {
 			var err error
 			switch {
 			case addr != "":
-				err = serveSite(cmd.Context(), cmd.OutOrStdout(), addr, state, withInput)
+				err = serveHTTPServer(cmd.Context(), cmd.OutOrStdout(), addr, state, withInput)
 			case withInput:
 				return fmt.Errorf("--with-input needs --http: a server on stdio ends with its input anyway")
 			default:
@@ -47,8 +47,8 @@ func chaosServerCommand() *cobra.Command {
 	return cmd
 }
 
-// serveSite serves the test server over HTTP and prints its URL.
-func serveSite(ctx context.Context, out io.Writer, addr, state string, withInput bool) error {
+// serveHTTPServer serves the test server over HTTP and prints its URL.
+func serveHTTPServer(ctx context.Context, out io.Writer, addr, state string, withInput bool) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err

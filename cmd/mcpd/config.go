@@ -16,7 +16,7 @@ func configCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Check, print or describe the configuration",
 		Example: "  mcpd config check mcpd.yaml\n  mcpd config print mcpd.yaml"}
 	cmd.AddCommand(
-		reading("check", "Report all mistakes of a configuration at once",
+		configReader("check", "Report all mistakes of a configuration at once",
 			func(out io.Writer, c *config.Config, source string) error {
 				servers := 0
 				for _, t := range c.Tenants {
@@ -34,7 +34,7 @@ func configCommand() *cobra.Command {
 						at.Tenant, at.Server, why,
 					)
 				}
-				tellProcesses(out, c)
+				printProcesses(out, c)
 				var bad error
 				for at, why := range supervisor.Untrusted(c) {
 					bad = errors.Join(bad, fmt.Errorf("tenant %s: server %s: %w", at.Tenant, at.Server, why))
@@ -52,7 +52,7 @@ func configCommand() *cobra.Command {
 					count(uint32(servers), "server", "servers"))
 				return err
 			}),
-		reading("print", "Print the effective configuration, with defaults and without secrets",
+		configReader("print", "Print the effective configuration, with defaults and without secrets",
 			func(out io.Writer, c *config.Config, _ string) error {
 				_, err := out.Write(config.Print(c))
 				return err
@@ -70,9 +70,9 @@ func configCommand() *cobra.Command {
 	return cmd
 }
 
-// reading returns a command that reads a configuration. The file is named by an argument or, as
-// in the commands that run a host, by a flag.
-func reading(use, short string,
+// configReader returns a command that reads a configuration. The file is named by an argument or,
+// as in the commands that run a host, by a flag.
+func configReader(use, short string,
 	tell func(out io.Writer, c *config.Config, source string) error) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{

@@ -25,14 +25,14 @@ const (
 // maxCrashes bounds the number of crashes that are remembered.
 const maxCrashes = 20
 
-// crashes records in the state directory how the host has crashed. A host that was killed while
+// crashLog records in the state directory how the host has crashed. A host that was killed while
 // serving has not crashed, because the kill says nothing about the host. A host that was killed
 // before it was ready counts as crashed, for example when the kernel ends it because it needs too
 // much memory to start. Such kills are forgotten once a host becomes ready.
-type crashes struct{ list, output, starting string }
+type crashLog struct{ list, output, starting string }
 
-func crashesIn(dir string) crashes {
-	return crashes{
+func crashLogIn(dir string) crashLog {
+	return crashLog{
 		filepath.Join(dir, "crashes.log"), filepath.Join(dir, "crash.txt"),
 		filepath.Join(dir, "starting"),
 	}
@@ -43,8 +43,8 @@ const unready = "killed before it was ready"
 
 // begin notes how the previous host ended, if it crashed, and has the runtime write down a crash
 // of this one. It returns the reason for safe mode, or an empty string.
-func (c crashes) begin(now time.Time) (why string, err error) {
-	last, err := beginning(c.output)
+func (c crashLog) begin(now time.Time) (why string, err error) {
+	last, err := readBeginning(c.output)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("state directory: %w", err)
 	}
@@ -66,8 +66,8 @@ func (c crashes) begin(now time.Time) (why string, err error) {
 		return "", err
 	}
 	// In safe mode the host serves no client, so a kill during its start does not count.
-	if why = c.safe(now); why != "" {
-		c.begun()
+	if why = c.safeModeReason(now); why != "" {
+		c.startEnded()
 		return why, nil
 	}
 	if err := regular.Write(c.starting, nil, 0o600); err != nil {
@@ -77,7 +77,7 @@ func (c crashes) begin(now time.Time) (why string, err error) {
 }
 
 // watch has the runtime write a crash of this process to the output file.
-func (c crashes) watch() error {
+func (c crashLog) watch() error {
 	f, err := regular.OpenFile(c.output, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
@@ -89,14 +89,14 @@ func (c crashes) watch() error {
 	return nil
 }
 
-// begun notes that the start is over. Only a host that is killed while it starts does not get
+// startEnded notes that the start is over. Only a host that is killed while it starts does not get
 // here.
-func (c crashes) begun() { _ = os.Remove(c.starting) }
+func (c crashLog) startEnded() { _ = os.Remove(c.starting) }
 
 // ready notes that the host serves. It forgets earlier kills during start, because the host
 // evidently can start.
-func (c crashes) ready() {
-	c.begun()
+func (c crashLog) ready() {
+	c.startEnded()
 	lines := c.lines()
 	if able := slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
 		return strings.HasSuffix(line, " "+unready)
@@ -107,7 +107,7 @@ func (c crashes) ready() {
 }
 
 // safe returns the reason to start in safe mode, or an empty string.
-func (c crashes) safe(now time.Time) string {
+func (c crashLog) safeModeReason(now time.Time) string {
 	recent, last := 0, ""
 	for _, line := range c.lines() {
 		at, reason, _ := strings.Cut(line, " ")
@@ -126,12 +126,12 @@ func (c crashes) safe(now time.Time) string {
 }
 
 // note records a crash.
-func (c crashes) note(now time.Time, reason string) error {
+func (c crashLog) note(now time.Time, reason string) error {
 	lines := append(c.lines(), now.UTC().Format(time.RFC3339)+" "+reason)
 	return c.write(lines[max(0, len(lines)-maxCrashes):])
 }
 
-func (c crashes) write(lines []string) error {
+func (c crashLog) write(lines []string) error {
 	if err := regular.Write(c.list, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
@@ -140,10 +140,10 @@ func (c crashes) write(lines []string) error {
 
 // forget lets the next host start as usual. A user has stopped this host, and so has had the
 // chance to look at it.
-func (c crashes) forget() { _ = os.Remove(c.list) }
+func (c crashLog) clear() { _ = os.Remove(c.list) }
 
-func (c crashes) lines() (list []string) {
-	data, _ := beginning(c.list) // An unreadable file counts as empty.
+func (c crashLog) lines() (list []string) {
+	data, _ := readBeginning(c.list) // An unreadable file counts as empty.
 	for line := range bytes.Lines(data) {
 		if text := strings.TrimSpace(string(line)); text != "" {
 			list = append(list, text)
@@ -152,8 +152,8 @@ func (c crashes) lines() (list []string) {
 	return list
 }
 
-// beginning reads the first 64 KiB of a file.
-func beginning(path string) ([]byte, error) {
+// readBeginning reads the first 64 KiB of a file.
+func readBeginning(path string) ([]byte, error) {
 	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func TestKilledBeforeItWasReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			begin := func() string {
-				why, err := crashesIn(dir).begin(now)
+				why, err := crashLogIn(dir).begin(now)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -44,9 +44,9 @@ func TestKilledBeforeItWasReady(t *testing.T) {
 				}
 				switch run {
 				case 'r':
-					crashesIn(dir).ready()
+					crashLogIn(dir).ready()
 				case 'e':
-					crashesIn(dir).begun()
+					crashLogIn(dir).startEnded()
 				}
 			}
 			for range 2 { // also when the host in safe mode was killed
@@ -58,7 +58,7 @@ func TestKilledBeforeItWasReady(t *testing.T) {
 				}
 			}
 			now := now.Add(safeWithin)
-			if why, err := crashesIn(dir).begin(now); why != "" || err != nil {
+			if why, err := crashLogIn(dir).begin(now); why != "" || err != nil {
 				t.Errorf("later: %q, %v", why, err)
 			}
 		})
@@ -75,12 +75,12 @@ func TestCrashFilesThatArePipesAreRefused(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() { // owner: the test, which waits for the result
-			_, err := crashesIn(dir).begin(time.Now())
-			done <- errors.Join(err, crashesIn(dir).note(time.Now(), unready))
+			_, err := crashLogIn(dir).begin(time.Now())
+			done <- errors.Join(err, crashLogIn(dir).note(time.Now(), unready))
 		}()
 		select {
 		case err := <-done:
-			if !errors.Is(err, regular.ErrNot) {
+			if !errors.Is(err, regular.ErrNotRegular) {
 				t.Errorf("%s: %v", name, err)
 			}
 		case <-time.After(10 * time.Second):

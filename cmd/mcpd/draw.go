@@ -9,9 +9,9 @@ import (
 	mcpdv1 "mcpd/proto/gen/mcpd/v1"
 )
 
-// draw writes a row and the rows below it. A healthy row is short. Restarts and rows that are not
-// running stand out.
-func draw(w io.Writer, n *mcpdv1.Node, lead, below string, now time.Time) {
+// printTree writes a row and the rows below it. A healthy row is short. Restarts and rows that are
+// not running stand out.
+func printTree(w io.Writer, n *mcpdv1.Node, lead, below string, now time.Time) {
 	fmt.Fprintf(w, "%s%s%s\n", lead, n.GetId(), describe(n, now))
 	kids := n.GetChildren()
 	for i, kid := range kids {
@@ -19,7 +19,7 @@ func draw(w io.Writer, n *mcpdv1.Node, lead, below string, now time.Time) {
 		if i == len(kids)-1 && n.GetHidden() == 0 {
 			branch, next = "└─ ", "   "
 		}
-		draw(w, kid, below+branch, below+next, now)
+		printTree(w, kid, below+branch, below+next, now)
 	}
 	if n.GetHidden() > 0 {
 		fmt.Fprintf(w, "%s└─ … %d more\n", below, n.GetHidden())
@@ -63,18 +63,18 @@ func describe(n *mcpdv1.Node, now time.Time) string {
 	if n.GetStuck() {
 		words = append(words, "STUCK at one message")
 	}
-	if hung := hungHere(n); hung > 0 {
+	if hung := hungOf(n); hung > 0 {
 		words = append(words, fmt.Sprintf("%d HUNG", hung))
 	}
 	if n.Since != nil {
 		words = append(words, now.Sub(n.Since.AsTime()).Round(time.Second).String())
 	}
-	words = append(words, troubled(n, now)...)
+	words = append(words, describeProblems(n, now)...)
 	return "  " + strings.Join(words, " · ")
 }
 
-// hungHere returns how many hung instances belong to n and to none of the rows below it.
-func hungHere(n *mcpdv1.Node) uint32 {
+// hungOf returns how many hung instances belong to n and to none of the rows below it.
+func hungOf(n *mcpdv1.Node) uint32 {
 	hung := n.GetHung()
 	for _, child := range n.GetChildren() {
 		hung -= min(hung, child.GetHung())
@@ -82,8 +82,8 @@ func hungHere(n *mcpdv1.Node) uint32 {
 	return hung
 }
 
-// troubled returns the text about a server that has a problem.
-func troubled(n *mcpdv1.Node, now time.Time) (words []string) {
+// describeProblems returns the text about a server that has a problem.
+func describeProblems(n *mcpdv1.Node, now time.Time) (words []string) {
 	if n.Retry != nil && n.GetRetry().AsTime().After(now) {
 		words = append(words, "not before "+n.GetRetry().AsTime().Sub(now).Round(time.Second).String())
 	}

@@ -77,10 +77,10 @@ func unreachable(endpoint string, err error) *failure {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &status):
-		return refused(endpoint, status)
+		return refusal(endpoint, status)
 	case errors.As(err, &answer):
-		return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, explained(answer))}
-	case transport.Unreached(err), errors.Is(err, context.DeadlineExceeded):
+		return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, withDetails(answer))}
+	case transport.IsUnreachable(err), errors.Is(err, context.DeadlineExceeded):
 		return &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", endpoint, err)}
 	}
 	return &failure{exitUnavailable, fmt.Errorf("%s: %w", endpoint, err)}
@@ -92,15 +92,15 @@ func unanswered(endpoint string, timeout time.Duration, err error) *failure {
 	var answer *jsonrpc.Error
 	switch {
 	case errors.As(err, &answer):
-		return &failure{answerCode(answer), explained(answer)}
+		return &failure{answerCode(answer), withDetails(answer)}
 	case errors.As(err, &status):
-		return refused(endpoint, status)
+		return refusal(endpoint, status)
 	case errors.Is(err, context.DeadlineExceeded):
 		return &failure{
 			exitFailure,
 			fmt.Errorf("no answer within %s, the request may have been executed: %w", timeout, err),
 		}
-	case transport.Unreached(err), errors.Is(err, streamable.ErrSessionLost):
+	case transport.IsUnreachable(err), errors.Is(err, streamable.ErrSessionLost):
 		return &failure{
 			exitUnavailable, fmt.Errorf("%s went away before it received the request: %w", endpoint, err),
 		}
@@ -122,8 +122,8 @@ func answerCode(answer *jsonrpc.Error) int {
 }
 
 // refused describes what a host answered instead of an MCP message.
-func refused(endpoint string, status *streamable.StatusError) *failure {
-	answer := said(status)
+func refusal(endpoint string, status *streamable.StatusError) *failure {
+	answer := rpcErrorOf(status)
 	text := telemetry.Clean(status.Body, 200)
 	switch {
 	case answer == nil && status.Location != "":
@@ -141,15 +141,15 @@ func refused(endpoint string, status *streamable.StatusError) *failure {
 			exitPermission,
 			fmt.Errorf("%s refuses the key in $MCPD_KEY, or $MCPD_KEY is not set: %s", endpoint, text),
 		}
-	case answer == nil, status.Nowhere(), status.Later():
+	case answer == nil, status.NotServed(), status.RetryLater():
 		return &failure{exitUnavailable, fmt.Errorf("%s: %s", endpoint, text)}
 	}
 	return &failure{answerCode(answer), fmt.Errorf("%s: %s", endpoint, text)}
 }
 
-// said returns the JSON-RPC error with which a host refuses a request. It is nil for other
+// rpcErrorOf returns the JSON-RPC error with which a host refuses a request. It is nil for other
 // bodies, such as those of a proxy.
-func said(status *streamable.StatusError) *jsonrpc.Error {
+func rpcErrorOf(status *streamable.StatusError) *jsonrpc.Error {
 	m, err := jsonrpc.Decode([]byte(status.Body), jsonrpc.Limits{})
 	if err != nil {
 		return nil
@@ -157,9 +157,9 @@ func said(status *streamable.StatusError) *jsonrpc.Error {
 	return m.Error
 }
 
-// explained adds the standard error and the incident of a dead server from the error's data to
+// withDetails adds the standard error and the incident of a dead server from the error's data to
 // the error.
-func explained(answer *jsonrpc.Error) error {
+func withDetails(answer *jsonrpc.Error) error {
 	err := error(answer)
 	for _, name := range []string{"stderr", "incident"} {
 		if text, ok := splice.GetString(answer.Data, name); ok {

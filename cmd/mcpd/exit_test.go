@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// ending is one way in which a command ends. Scripts declare it by a line that begins with "#|",
-// followed by the command.
-type ending struct {
+// documentedExit is one way in which a command ends. Scripts declare it by a line that begins with
+// "#|", followed by the command.
+type documentedExit struct {
 	script, command, what string
 	code                  int
 }
 
-// endings reads the endings that the scripts of testdata declare.
-func endings(t *testing.T) (list []ending) {
+// documentedExits reads the endings that the scripts of testdata declare.
+func documentedExits(t *testing.T) (list []documentedExit) {
 	t.Helper()
 	scripts, err := filepath.Glob("testdata/*.txt")
 	if err != nil {
@@ -29,7 +29,7 @@ func endings(t *testing.T) (list []ending) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var open []ending
+		var open []documentedExit
 		for line := range strings.Lines(string(text)) {
 			words := strings.Fields(line)
 			switch {
@@ -39,7 +39,7 @@ func endings(t *testing.T) (list []ending) {
 				if !ok {
 					t.Fatalf("%s: %q is not «#| commands | what happens»", name, line)
 				}
-				open = append(open, ending{
+				open = append(open, documentedExit{
 					script: filepath.Base(name), command: strings.TrimSpace(command),
 					what: strings.TrimSpace(what),
 				})
@@ -63,7 +63,7 @@ func endings(t *testing.T) (list []ending) {
 
 // exitPage renders docs/exit-codes.gen.md: the meaning of each code, and the endings that the
 // scripts declare.
-func exitPage(list []ending) string {
+func exitPage(list []documentedExit) string {
 	var page strings.Builder
 	page.WriteString(`<!-- Generated from cmd/mcpd: go test ./cmd/mcpd -run ExitCodes -update. Do not edit. -->
 
@@ -99,8 +99,10 @@ Each row names the script of ` + "`cmd/mcpd/testdata`" + ` that runs its command
 // docs/exit-codes.gen.md, README.md and the help name the same codes, and scripts show each of
 // them.
 func TestExitCodesAreDocumented(t *testing.T) {
-	list := endings(t)
-	slices.SortStableFunc(list, func(a, b ending) int { return strings.Compare(a.command, b.command) })
+	list := documentedExits(t)
+	slices.SortStableFunc(list, func(a, b documentedExit) int {
+		return strings.Compare(a.command, b.command)
+	})
 	shown := map[int]bool{}
 	for _, e := range list {
 		shown[e.code] = true

@@ -37,7 +37,7 @@ func givenSockets() (supervisor.Sockets, error) {
 			_ = os.Unsetenv(name)
 		}
 	}()
-	fds, activated, err := listed(os.LookupEnv, os.Getpid())
+	fds, activated, err := listDescriptors(os.LookupEnv, os.Getpid())
 	if err != nil {
 		return supervisor.Sockets{}, err
 	}
@@ -49,9 +49,10 @@ func givenSockets() (supervisor.Sockets, error) {
 	return given, nil
 }
 
-// listed returns the descriptors that the environment names, and whether a service manager holds
-// them too.
-func listed(getenv func(string) (string, bool), pid int) (fds []int, activated bool, err error) {
+// listDescriptors returns the descriptors that the environment names, and whether a service manager
+// holds them too.
+func listDescriptors(getenv func(string) (string, bool), pid int) (fds []int, activated bool,
+	err error) {
 	if list, ok := getenv(listenList); ok {
 		for field := range strings.SplitSeq(list, ",") {
 			fd, err := strconv.Atoi(field)
@@ -79,10 +80,10 @@ func listed(getenv func(string) (string, bool), pid int) (fds []int, activated b
 	return fds, true, nil
 }
 
-// startAgain replaces this process by the program that is now installed, and passes on the
+// execNext replaces this process by the program that is now installed, and passes on the
 // sockets. The process keeps its id. The state directory has been released before, so two hosts
-// never hold it at once. startAgain returns only if it fails.
-func startAgain(ctx context.Context, s supervisor.Sockets, heard *hearing) error {
+// never hold it at once. execNext returns only if it fails.
+func execNext(ctx context.Context, s supervisor.Sockets, heard *signalListener) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -93,7 +94,7 @@ func startAgain(ctx context.Context, s supervisor.Sockets, heard *hearing) error
 	}
 	list := make([]string, len(s.Files))
 	for i, f := range s.Files {
-		if list[i], err = inherited(f, 0); err != nil {
+		if list[i], err = setDescriptorFlags(f, 0); err != nil {
 			return err
 		}
 	}
@@ -111,7 +112,7 @@ func startAgain(ctx context.Context, s supervisor.Sockets, heard *hearing) error
 		defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files) }()
 	}
 	// This process was told to stop in the meantime.
-	if ctx.Err() != nil || heard.gone() {
+	if ctx.Err() != nil || heard.terminalGone() {
 		return context.Canceled
 	}
 	heard.ignore()
@@ -119,15 +120,15 @@ func startAgain(ctx context.Context, s supervisor.Sockets, heard *hearing) error
 	heard.listen()
 	// This process continues with the sockets. Its children must not receive them.
 	for _, f := range s.Files {
-		_, failed := inherited(f, unix.FD_CLOEXEC)
+		_, failed := setDescriptorFlags(f, unix.FD_CLOEXEC)
 		err = errors.Join(err, failed)
 	}
 	return err
 }
 
-// inherited sets the descriptor flags of f, which decide whether the next program receives it. It
-// returns the number of the descriptor.
-func inherited(f *os.File, flags int) (number string, err error) {
+// setDescriptorFlags sets the descriptor flags of f, which decide whether the next program receives
+// it. It returns the number of the descriptor.
+func setDescriptorFlags(f *os.File, flags int) (number string, err error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return "", err

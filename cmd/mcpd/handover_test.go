@@ -29,7 +29,7 @@ func TestGivenSockets(t *testing.T) {
 		{map[string]string{"MCPD_LISTEN_FDS": "2"}, nil, false, "MCPD_LISTEN_FDS"},
 		{map[string]string{"MCPD_LISTEN_FDS": ""}, nil, false, "MCPD_LISTEN_FDS"},
 	} {
-		fds, activated, err := listed(func(name string) (string, bool) {
+		fds, activated, err := listDescriptors(func(name string) (string, bool) {
 			v, ok := test.env[name]
 			return v, ok
 		}, 7)

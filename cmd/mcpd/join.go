@@ -19,13 +19,13 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// lookTime bounds the search for a host on the default address. On loopback a host answers at
+// probeTimeout bounds the search for a host on the default address. On loopback a host answers at
 // once.
-const lookTime = 200 * time.Millisecond
+const probeTimeout = 200 * time.Millisecond
 
 // hostThere reports whether something listens at the host of a URL.
 func hostThere(ctx context.Context, url string) bool {
-	dialer := net.Dialer{Timeout: lookTime}
+	dialer := net.Dialer{Timeout: probeTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
 		return false
@@ -34,8 +34,8 @@ func hostThere(ctx context.Context, url string) bool {
 	return true
 }
 
-// exists reports whether the configuration has the tenant and the server that a route names.
-func exists(tenants []config.Tenant, at tenant.Route) bool {
+// hasRoute reports whether the configuration has the tenant and the server that a route names.
+func hasRoute(tenants []config.Tenant, at tenant.Route) bool {
 	for _, t := range tenants {
 		if t.Name != at.Tenant {
 			continue
@@ -68,7 +68,7 @@ func join(ctx context.Context, in io.Reader, out, log io.Writer, host string,
 	if err != nil {
 		return &failure{exitFailure, err}
 	}
-	return there.trouble()
+	return there.whyUnserved()
 }
 
 // remote serves a client from a host elsewhere, with one bridge for its session and one for its
@@ -79,8 +79,8 @@ type remote struct {
 	log io.Writer
 	// session is the session that was opened last; nil before the first.
 	session *bridge
-	// alone is nil before the first stateless request.
-	alone *bridge
+	// stateless is nil before the first stateless request.
+	stateless *bridge
 }
 
 func (r *remote) Open(
@@ -98,25 +98,25 @@ func (r *remote) Open(
 func (r *remote) Call(
 	ctx context.Context, m jsonrpc.Message, out transport.Sink,
 ) (stdio.Peer, error) {
-	arrival := protocol.Arrival{Method: m.Method, Params: m.Params}
+	arrival := protocol.Incoming{Method: m.Method, Params: m.Params}
 	class, err := protocol.Negotiation{}.Classify(arrival)
 	if err != nil {
 		return nil, err
 	}
-	if r.alone == nil {
-		if r.alone, err = newPeerBridge(r.endpoint, r.log, class.Version); err != nil {
+	if r.stateless == nil {
+		if r.stateless, err = newStatelessBridge(r.endpoint, r.log, class.Version); err != nil {
 			return nil, err
 		}
 	}
-	return r.alone, r.alone.Deliver(ctx, m, out)
+	return r.stateless, r.stateless.Deliver(ctx, m, out)
 }
 
 // Gone makes requests that wait for an unreachable host fail at once, because the client will
 // send nothing more.
 func (r *remote) Gone() {
-	for _, b := range []*bridge{r.session, r.alone} {
+	for _, b := range []*bridge{r.session, r.stateless} {
 		if b != nil {
-			b.step(reconnect.Event{Op: reconnect.Gone})
+			b.step(reconnect.Event{Op: reconnect.ClientGone})
 		}
 	}
 }
@@ -124,17 +124,17 @@ func (r *remote) Gone() {
 // close ends the connections of stateless requests. Errors are ignored, because the client has
 // gone.
 func (r *remote) close(ctx context.Context) {
-	if r.alone == nil {
+	if r.stateless == nil {
 		return
 	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	_ = r.alone.Close(closing)
+	_ = r.stateless.Close(closing)
 }
 
 // trouble returns the reason why the client was never served, or nil if it was.
-func (r *remote) trouble() (err error) {
-	for _, b := range []*bridge{r.session, r.alone} {
+func (r *remote) whyUnserved() (err error) {
+	for _, b := range []*bridge{r.session, r.stateless} {
 		if b == nil {
 			continue
 		}
@@ -147,5 +147,5 @@ func (r *remote) trouble() (err error) {
 	return err
 }
 
-// leaveTime bounds how long messages may still travel to a host after the client has gone.
-const leaveTime = 2 * time.Second
+// closeTimeout bounds how long messages may still travel to a host after the client has gone.
+const closeTimeout = 2 * time.Second

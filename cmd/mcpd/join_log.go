@@ -14,10 +14,10 @@ type logQueue struct {
 }
 
 const (
-	// maxLogLines bounds the queued lines. Each has at most maxSaid bytes and a prefix.
+	// maxLogLines bounds the queued lines. Each has at most maxLogLine bytes and a prefix.
 	maxLogLines = 64
-	// logTime is how long close waits for the last lines.
-	logTime = 200 * time.Millisecond
+	// logFlushTimeout is how long close waits for the last lines.
+	logFlushTimeout = 200 * time.Millisecond
 )
 
 func newLogQueue(to io.Writer) *logQueue {
@@ -53,10 +53,10 @@ func (q *logQueue) write(to io.Writer) {
 	}
 }
 
-// close writes the queued lines, for at most logTime. It is called once.
+// close writes the queued lines, for at most logFlushTimeout. It is called once.
 func (q *logQueue) close() {
 	close(q.stop)
-	late := time.NewTimer(logTime)
+	late := time.NewTimer(logFlushTimeout)
 	defer late.Stop()
 	select {
 	case <-q.written:

@@ -14,14 +14,14 @@ import (
 var machine = config.Machine{
 	Program: func(name string) error {
 		_, err := exec.LookPath(name)
-		return cause(err)
+		return innermost(err)
 	},
 	Directory: func(path string) error {
 		info, err := os.Stat(path)
 		if err == nil && !info.IsDir() {
 			err = errors.New("it is not a directory")
 		}
-		return cause(err)
+		return innermost(err)
 	},
 	Addresses: func() (all []netip.Addr) {
 		// Where they cannot be listed, no address is known.
@@ -37,9 +37,9 @@ var machine = config.Machine{
 	},
 }
 
-// cause returns the innermost error. The errors around it contain a path, which may contain
+// innermost returns the innermost error. The errors around it contain a path, which may contain
 // values of variables.
-func cause(err error) error {
+func innermost(err error) error {
 	for next := err; next != nil; next = errors.Unwrap(err) {
 		err = next
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// lastMoment is the time that a host has after a second signal to stop, to fail the in-flight
+// abortGrace is the time that a host has after a second signal to stop, to fail the in-flight
 // requests. It is short because clients are on this machine or near it.
-const lastMoment = 100 * time.Millisecond
+const abortGrace = 100 * time.Millisecond
 
 func main() {
 	ctx, stop := context.WithCancel(context.Background())
@@ -33,7 +33,7 @@ func main() {
 		// process.
 		<-told
 		fmt.Fprintln(os.Stderr, "mcpd: told twice to stop: requests in flight are lost")
-		time.Sleep(lastMoment)
+		time.Sleep(abortGrace)
 		os.Exit(exitInterrupted)
 	}()
 	os.Exit(run(ctx, os.Args[1:]))
@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string) int {
 	cmd.SetArgs(args)
 	out := &output{w: os.Stdout}
 	cmd.SetOut(out)
-	err := misspelt(cmd, args)
+	err := unknownSubcommand(cmd, args)
 	if err == nil {
 		err = cmd.ExecuteContext(ctx)
 	}
@@ -67,9 +67,9 @@ func run(ctx context.Context, args []string) int {
 	return exitUsage
 }
 
-// misspelt returns an error if a command group has no such subcommand. Cobra itself would print
-// the group's help, as if the user had asked for it.
-func misspelt(root *cobra.Command, args []string) error {
+// unknownSubcommand returns an error if a command group has no such subcommand. Cobra itself would
+// print the group's help, as if the user had asked for it.
+func unknownSubcommand(root *cobra.Command, args []string) error {
 	group, rest, err := root.Find(args)
 	if err != nil || !group.HasParent() || group.Runnable() || len(rest) == 0 ||
 		strings.HasPrefix(rest[0], "-") || rest[0] == "help" {

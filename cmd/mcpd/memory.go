@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// softShare is the share of the available memory that the Go runtime may use before it collects
-// garbage constantly. The rest is for memory that the runtime does not count: the program text
-// and the working memory of a collection.
-const softShare = 0.9
+// runtimeMemoryShare is the share of the available memory that the Go runtime may use before it
+// collects garbage constantly. The rest is for memory that the runtime does not count: the program
+// text and the working memory of a collection.
+const runtimeMemoryShare = 0.9
 
 // memoryLimit is the memory that the host may use, in bytes. 0 means no limit.
 type memoryLimit struct {
@@ -26,17 +26,17 @@ type memoryLimit struct {
 // limitMemory sets the memory limit of the runtime, unless GOMEMLIMIT sets it already, and
 // returns the limits. Configured is the limit of the configuration in bytes, 0 for none.
 func limitMemory(configured int64, root fs.FS) memoryLimit {
-	m := granted(debug.SetMemoryLimit(-1), configured, root)
+	m := resolveMemoryLimit(debug.SetMemoryLimit(-1), configured, root)
 	if m.runtime > 0 {
 		debug.SetMemoryLimit(int64(m.runtime))
 	}
 	return m
 }
 
-// granted returns the memory that the host may use. The configuration decides; without it
-// GOMEMLIMIT; without both the kernel. goMemLimit is the limit of the runtime, math.MaxInt64 if
+// resolveMemoryLimit returns the memory that the host may use. The configuration decides; without
+// it GOMEMLIMIT; without both the kernel. goMemLimit is the limit of the runtime, math.MaxInt64 if
 // GOMEMLIMIT is not set. If only GOMEMLIMIT is set, it is the limit of the whole process as well.
-func granted(goMemLimit, configured int64, root fs.FS) memoryLimit {
+func resolveMemoryLimit(goMemLimit, configured int64, root fs.FS) memoryLimit {
 	there := configured
 	switch {
 	case there > 0:
@@ -48,7 +48,9 @@ func granted(goMemLimit, configured int64, root fs.FS) memoryLimit {
 	if there == 0 {
 		return memoryLimit{}
 	}
-	return memoryLimit{uint64(min(goMemLimit, int64(float64(there)*softShare))), uint64(there)}
+	return memoryLimit{
+		uint64(min(goMemLimit, int64(float64(there)*runtimeMemoryShare))), uint64(there),
+	}
 }
 
 // system returns the file system in which the kernel publishes memory limits.

@@ -29,7 +29,7 @@ func TestMemoryIsGranted(t *testing.T) {
 				Data: fmt.Appendf(nil, "MemTotal: %d kB\n", c.machine>>10),
 			}
 		}
-		if got := granted(c.goMemLimit, c.configured, root); got != c.want {
+		if got := resolveMemoryLimit(c.goMemLimit, c.configured, root); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}

@@ -57,7 +57,7 @@ func runtimeDir(getenv func(string) (string, bool), isRoot bool) string {
 // trustedRuntimeDir returns runtimeDir, or an error if another user can change its contents.
 func trustedRuntimeDir() (string, error) {
 	dir := runtimeDir(os.LookupEnv, os.Geteuid() == 0)
-	if err := self().trusts(dir, "it holds the tokens of the host"); err != nil {
+	if err := currentIdentity().checkPath(dir, "it holds the tokens of the host"); err != nil {
 		return "", fmt.Errorf("runtime directory: %w", err)
 	}
 	return dir, nil
@@ -76,8 +76,8 @@ type stateLock struct {
 // A host that is killed while it starts a server leaves the lock to the forked process for a few
 // moments, until that process executes the server.
 const (
-	lockPatience = 500 * time.Millisecond
-	lockPause    = 5 * time.Millisecond
+	lockTimeout = 500 * time.Millisecond
+	lockPause   = 5 * time.Millisecond
 )
 
 func lockState(dir string) (*stateLock, error) {
@@ -90,7 +90,7 @@ func lockState(dir string) (*stateLock, error) {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	for end := time.Now().Add(lockPatience); errors.Is(err, syscall.EWOULDBLOCK) &&
+	for end := time.Now().Add(lockTimeout); errors.Is(err, syscall.EWOULDBLOCK) &&
 		time.Now().Before(end); {
 		time.Sleep(lockPause)
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -111,14 +111,14 @@ func lockState(dir string) (*stateLock, error) {
 // users could change.
 func makeState(dir string) error {
 	const why = "the next host restores its state from it"
-	w := self()
-	if err := w.trusts(dir, why); err != nil {
+	w := currentIdentity()
+	if err := w.checkPath(dir, why); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return errors.Join(w.trusts(dir, why), w.trustsIn(dir, why))
+	return errors.Join(w.checkPath(dir, why), w.checkDirectory(dir, why))
 }
 
 // name returns a name for the lock that no other living host on this machine has.
@@ -130,9 +130,9 @@ func (l *stateLock) name() (string, error) {
 	return fmt.Sprintf("%x-%x", stat.Dev, stat.Ino), nil
 }
 
-// hold takes the lock again if its file was deleted, alone or with the directory. Otherwise
+// reacquire takes the lock again if its file was deleted, alone or with the directory. Otherwise
 // another host could get the lock. Again reports whether that was necessary.
-func (l *stateLock) hold() (again bool, err error) {
+func (l *stateLock) reacquire() (again bool, err error) {
 	ours, err := l.f.Stat()
 	if err != nil {
 		return false, fmt.Errorf("state directory: %w", err)

@@ -18,13 +18,13 @@ func TestLockIsTakenAgain(t *testing.T) {
 	}
 	defer lock.close()
 	for _, path := range []string{dir, filepath.Join(dir, "lock")} {
-		if again, err := lock.hold(); again || err != nil {
+		if again, err := lock.reacquire(); again || err != nil {
 			t.Errorf("held: %t, %v", again, err)
 		}
 		if err := os.RemoveAll(path); err != nil {
 			t.Fatal(err)
 		}
-		if again, err := lock.hold(); !again || err != nil {
+		if again, err := lock.reacquire(); !again || err != nil {
 			t.Errorf("deleted: %t, %v", again, err)
 		}
 		if _, err := lockState(dir); err == nil {
@@ -39,13 +39,13 @@ func TestLockIsTakenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if again, err := lock.hold(); again || err == nil ||
+		if again, err := lock.reacquire(); again || err == nil ||
 			!strings.Contains(err.Error(), "was deleted: another mcpd uses "+dir) {
 			t.Errorf("another has it: %t, %v", again, err)
 		}
 	}
 	other.close()
-	if again, err := lock.hold(); !again || err != nil {
+	if again, err := lock.reacquire(); !again || err != nil {
 		t.Errorf("the other has ended: %t, %v", again, err)
 	}
 }
@@ -67,7 +67,7 @@ func TestNameOfADeletedLockIsNobodyElses(t *testing.T) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
-		if again, err := lock.hold(); !again || err != nil {
+		if again, err := lock.reacquire(); !again || err != nil {
 			t.Fatalf("deleted: %t, %v", again, err)
 		}
 		for range 50 {

@@ -73,15 +73,15 @@ func (p *peer) request(ctx context.Context, method string,
 		case in.Message.ID == id && in.Message.Method == "":
 			return in.Message.Result, nil
 		}
-		if err := p.aside(ctx, in.Message); err != nil {
+		if err := p.handleOther(ctx, in.Message); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// aside handles other messages of a server. This client declared no capabilities, so it accepts
-// no request but ping.
-func (p *peer) aside(ctx context.Context, m jsonrpc.Message) error {
+// handleOther handles other messages of a server. This client declared no capabilities, so it
+// accepts no request but ping.
+func (p *peer) handleOther(ctx context.Context, m jsonrpc.Message) error {
 	switch {
 	case m.Kind() == jsonrpc.KindRequest && m.Method == "ping":
 		return p.up.Send(ctx, jsonrpc.Response(m.ID, nil))

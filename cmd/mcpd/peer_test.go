@@ -19,7 +19,7 @@ func TestToolIsLookedForUpToTheEnd(t *testing.T) {
 		`{"tools":[{"name":"a"}],"nextCursor":""}`:      1,
 		`{"tools":[{"name":"a"}],"nextCursor":"again"}`: 2,
 	} {
-		e := &elsewhere{answer: func(*http.Request, jsonrpc.Message) (int, string) {
+		e := &fakeHost{answer: func(*http.Request, jsonrpc.Message) (int, string) {
 			return 200, `"result":` + page
 		}}
 		host := httptest.NewServer(e)

@@ -29,11 +29,11 @@ type serveFlags struct {
 	// given are the sockets from the previous host, next those for the process that replaces this
 	// one.
 	given, next *supervisor.Sockets
-	// unreplaced is the reason why this process serves again instead of a new program.
-	unreplaced error
-	// site is the arena's server behind a URL.
-	site    *site
-	signals *hearing
+	// replaceError is the reason why this process serves again instead of a new program.
+	replaceError error
+	// arenaServer is the arena's server behind a URL.
+	arenaServer *arenaServer
+	signals     *signalListener
 }
 
 func serveCommand() *cobra.Command {
@@ -80,7 +80,7 @@ func serveCommand() *cobra.Command {
 // serveOn serves until it is told to stop. If this process should be replaced and the replacement
 // fails, it serves again with the same sockets.
 func serveOn(ctx context.Context, f serveFlags) error {
-	f.signals = hear()
+	f.signals = listenSignals()
 	for {
 		f.next = &supervisor.Sockets{}
 		err := serve(ctx, f)
@@ -89,11 +89,11 @@ func serveOn(ctx context.Context, f serveFlags) error {
 			// The host was told to stop before it had started, and has stopped.
 			return nil
 		// A signal to stop takes precedence over a restart.
-		case err != nil || ctx.Err() != nil || !f.next.Again:
+		case err != nil || ctx.Err() != nil || !f.next.Replace:
 			return err
 		}
-		f.unreplaced = startAgain(ctx, *f.next, f.signals)
-		if ctx.Err() != nil || f.signals.gone() {
+		f.replaceError = execNext(ctx, *f.next, f.signals)
+		if ctx.Err() != nil || f.signals.terminalGone() {
 			return nil
 		}
 		f.given = f.next
@@ -122,11 +122,11 @@ func (f serveFlags) settings() []config.Setting {
 func load(flag string, set []config.Setting,
 	without func(config.Options) (*config.Config, error)) (c *config.Config, source string,
 	err error) {
-	return loadWhere(isThere, flag, set, without)
+	return loadWhere(fileExists, flag, set, without)
 }
 
-// isThere reports whether a file exists. An error other than "not exist" counts as existing.
-func isThere(path string) bool {
+// fileExists reports whether a file exists. An error other than "not exist" counts as existing.
+func fileExists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
@@ -147,7 +147,7 @@ func loadWhere(there func(path string) bool, flag string, set []config.Setting,
 	if source == "" {
 		c, err = without(o)
 		source = builtIn
-	} else if err = self().trusts(source, "it names programs to run"); err == nil {
+	} else if err = currentIdentity().checkPath(source, "it names programs to run"); err == nil {
 		c, err = config.Read(source, o)
 	}
 	if err != nil {
@@ -186,7 +186,7 @@ func (f serveFlags) without(o config.Options) (*config.Config, error) {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	state = filepath.Join(state, "arena")
-	url, err := f.site.open(program, filepath.Join(state, "umbrella"))
+	url, err := f.arenaServer.open(program, filepath.Join(state, "umbrella"))
 	if err != nil {
 		return nil, err
 	}
@@ -205,10 +205,10 @@ func logger(c *config.Config) (*slog.Logger, *slog.LevelVar) {
 	return telemetry.NewLogger(os.Stderr, format, level), level
 }
 
-// own checks that this host still holds the state directory. If the lock had to be taken again,
-// it also renews the crash output, so that the next host finds it there.
-func own(lock *stateLock, past crashes) error {
-	again, err := lock.hold()
+// checkLock checks that this host still holds the state directory. If the lock had to be taken
+// again, it also renews the crash output, so that the next host finds it there.
+func checkLock(lock *stateLock, past crashLog) error {
+	again, err := lock.reacquire()
 	if again {
 		err = past.watch()
 	}
@@ -226,8 +226,8 @@ func serve(ctx context.Context, f serveFlags) error {
 	if f.given != nil {
 		sockets = supervisor.Sockets{Files: f.given.Files, Activated: f.given.Activated}
 	}
-	f.site = &site{}
-	defer f.site.close()
+	f.arenaServer = &arenaServer{}
+	defer f.arenaServer.close()
 	c, source, err := load(f.config, f.settings(), f.without)
 	if err != nil {
 		return err
@@ -245,12 +245,12 @@ func serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return &failure{exitFailure, err}
 	}
-	past := crashesIn(state)
+	past := crashLogIn(state)
 	safe, err := past.begin(time.Now())
 	if err != nil {
 		return &failure{exitFailure, err}
 	}
-	defer past.begun()
+	defer past.startEnded()
 	run, err := trustedRuntimeDir()
 	if err != nil {
 		return &failure{exitFailure, err}
@@ -264,15 +264,16 @@ func serve(ctx context.Context, f serveFlags) error {
 	limit := limitMemory(c.Memory, system())
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
 		Logger: log, Level: level, Build: build(), Chaos: f.chaos, Tokens: tokens, Source: source,
-		Memory: limit.runtime, Resident: limit.resident, Pace: memory.Pacer(),
-		Contention: supervisor.Contention(), Instance: instance(name), Earlier: name + ".", State: state,
-		Safe: safe, Sockets: sockets,
-		Own:  func() error { return own(lock, past) },
-		Load: func() (*config.Config, string, error) { return reload(source, f) },
-		Next: func(ctx context.Context, run func(*exec.Cmd) error) error {
+		Memory: limit.runtime, ResidentMemory: limit.resident, Pace: memory.GCPercentSetter(),
+		Contention: supervisor.Contention(), Instance: instance(name), EarlierPrefix: name + ".",
+		State:      state,
+		SafeReason: safe, Sockets: sockets,
+		CheckOwner: func() error { return checkLock(lock, past) },
+		Load:       func() (*config.Config, string, error) { return reload(source, f) },
+		CheckNext: func(ctx context.Context, run func(*exec.Cmd) error) error {
 			return checkNext(ctx, run, source)
 		},
-		Unreplaced: f.unreplaced,
+		ReplaceError: f.replaceError,
 	})
 	if err != nil {
 		return &failure{exitFailure, err}
@@ -294,7 +295,7 @@ func serve(ctx context.Context, f serveFlags) error {
 		stop()
 		select {
 		case <-again:
-			host.Hurry()
+			host.AnswerAll()
 		case <-ended:
 		}
 	})()
@@ -316,7 +317,7 @@ func serve(ctx context.Context, f serveFlags) error {
 			exitFailure, errors.Join(err, past.note(time.Now(), firstLine([]byte(err.Error())))),
 		}
 	}
-	past.forget()
+	past.clear()
 	*f.next = host.Sockets()
 	return nil
 }

@@ -8,30 +8,31 @@ import (
 	"golang.org/x/term"
 )
 
-// hearing receives the signals that do not end `mcpd serve`. It listens from the start of the
-// process, and between two hosts, because an unhandled signal ends the process. One signal of
+// signalListener receives the signals that do not end `mcpd serve`. It listens from the start of
+// the process, and between two hosts, because an unhandled signal ends the process. One signal of
 // each kind is buffered for a host that is starting, and stands for all that arrive in the
 // meantime.
-type hearing struct {
+type signalListener struct {
 	hangup, restart chan os.Signal
 	// terminal reports whether the host was started from a terminal. SIGHUP then means that the
 	// terminal has closed.
 	terminal bool
 }
 
-// hear starts to listen for signals. A SIGHUP from a terminal still ends a host that is starting.
-func hear() *hearing {
-	s := &hearing{make(chan os.Signal, 1), make(chan os.Signal, 1), onTerminal()}
+// listenSignals starts to listen for signals. A SIGHUP from a terminal still ends a host that is
+// starting.
+func listenSignals() *signalListener {
+	s := &signalListener{make(chan os.Signal, 1), make(chan os.Signal, 1), onTerminal()}
 	s.listen()
 	return s
 }
 
-// gone reports whether the host was started from a terminal and the terminal is gone.
-func (s *hearing) gone() bool { return s.terminal && !onTerminal() }
+// terminalGone reports whether the host was started from a terminal and the terminal is gone.
+func (s *signalListener) terminalGone() bool { return s.terminal && !onTerminal() }
 
 func onTerminal() bool { return term.IsTerminal(int(os.Stdin.Fd())) }
 
-func (s *hearing) listen() {
+func (s *signalListener) listen() {
 	signal.Notify(s.restart, syscall.SIGUSR2)
 	if !s.terminal {
 		s.listenHangup()
@@ -40,7 +41,7 @@ func (s *hearing) listen() {
 
 // listenHangup takes SIGHUP over from the handler that ends the process. SIGHUP is ignored in
 // between, because signal.Reset would let it end the process.
-func (s *hearing) listenHangup() {
+func (s *signalListener) listenHangup() {
 	signal.Ignore(syscall.SIGHUP)
 	signal.Notify(s.hangup, syscall.SIGHUP)
 }
@@ -48,7 +49,7 @@ func (s *hearing) listenHangup() {
 // ignore makes the next program of this process ignore the signals until it listens for them
 // itself; otherwise a signal would end it. No reload is lost, because that program reads the
 // configuration anew.
-func (s *hearing) ignore() {
+func (s *signalListener) ignore() {
 	signal.Ignore(syscall.SIGUSR2)
 	if !s.terminal {
 		signal.Ignore(syscall.SIGHUP)
@@ -57,12 +58,12 @@ func (s *hearing) ignore() {
 
 // onHangup calls reload for each SIGHUP, one after the other. It calls stop when the terminal
 // that the host was started from is gone, because then the signal is not a request to reload.
-func (s *hearing) onHangup(reload, stop func()) (end func()) {
+func (s *signalListener) onHangup(reload, stop func()) (end func()) {
 	if s.terminal {
 		s.listenHangup()
 	}
 	return each(s.hangup, func() (last bool) {
-		if s.gone() {
+		if s.terminalGone() {
 			stop()
 			return true
 		}
@@ -72,7 +73,9 @@ func (s *hearing) onHangup(reload, stop func()) (end func()) {
 }
 
 // onRestart calls restart for each SIGUSR2 until restart returns true.
-func (s *hearing) onRestart(restart func() bool) (end func()) { return each(s.restart, restart) }
+func (s *signalListener) onRestart(restart func() bool) (end func()) {
+	return each(s.restart, restart)
+}
 
 // each calls do for each signal until do returns true.
 func each(told <-chan os.Signal, do func() (last bool)) (end func()) {

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// site is the arena's server behind a URL. Its process ends when its standard input closes,
+// arenaServer is the arena's server behind a URL. Its process ends when its standard input closes,
 // however this process ends.
-type site struct {
+type arenaServer struct {
 	// mu guards the fields below, because reloads ask for the URL too.
 	mu  sync.Mutex
 	cmd *exec.Cmd
@@ -22,11 +22,11 @@ type site struct {
 	url string
 }
 
-// siteTime bounds the start and the end of the process.
-const siteTime = 10 * time.Second
+// arenaServerTimeout bounds the start and the end of the process.
+const arenaServerTimeout = 10 * time.Second
 
 // open starts the process unless it is running, and returns its URL.
-func (s *site) open(program, state string) (string, error) {
+func (s *arenaServer) open(program, state string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.url != "" {
@@ -47,7 +47,7 @@ func (s *site) open(program, state string) (string, error) {
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}
-	late := time.AfterFunc(siteTime, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(arenaServerTimeout, func() { _ = cmd.Process.Kill() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if !late.Stop() || err != nil {
 		_, _ = in.Close(), cmd.Process.Kill()
@@ -59,14 +59,14 @@ func (s *site) open(program, state string) (string, error) {
 }
 
 // close ends the process and waits for its end.
-func (s *site) close() {
+func (s *arenaServer) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cmd == nil {
 		return
 	}
 	_ = s.in.Close()
-	late := time.AfterFunc(siteTime, func() { _ = s.cmd.Process.Kill() })
+	late := time.AfterFunc(arenaServerTimeout, func() { _ = s.cmd.Process.Kill() })
 	defer late.Stop()
 	// The exit status does not matter.
 	_ = s.cmd.Wait()

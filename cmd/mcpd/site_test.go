@@ -12,7 +12,7 @@ import (
 // The arena's server behind a URL is started once, serves as soon as its URL is known, and ends
 // with its input.
 func TestSiteIsThereUntilItIsClosed(t *testing.T) {
-	var s site
+	var s arenaServer
 	first, err := s.open(mcptest.Mcpd(t), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestSiteIsThereUntilItIsClosed(t *testing.T) {
 		_ = c.Close()
 		t.Error("it is there after its end")
 	}
-	if _, err := (&site{}).open("/bin/true", ""); err == nil {
+	if _, err := (&arenaServer{}).open("/bin/true", ""); err == nil {
 		t.Error("a program that does not say where it is was taken for one that does")
 	}
 }

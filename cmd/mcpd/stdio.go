@@ -73,11 +73,11 @@ func stdioCommand() *cobra.Command {
 
 // embed runs a host for this client alone.
 func embed(ctx context.Context, in io.Reader, out io.Writer, file string, at tenant.Route) error {
-	c, source, err := loadWhere(apart, file, nil, config.Default)
+	c, source, err := loadWhere(isAbsoluteFile, file, nil, config.Default)
 	if err != nil {
 		return err
 	}
-	if !exists(c.Tenants, at) {
+	if !hasRoute(c.Tenants, at) {
 		return &failure{
 			exitConfig, fmt.Errorf("%s has no tenant %q with a server %q", source, at.Tenant, at.Server),
 		}
@@ -85,7 +85,7 @@ func embed(ctx context.Context, in io.Reader, out io.Writer, file string, at ten
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	host, err := supervisor.Start(ctx, c, supervisor.Options{
-		Logger: quiet(), Build: build(), Embedded: true, Source: source, Instance: instance(""),
+		Logger: warningLogger(), Build: build(), Embedded: true, Source: source, Instance: instance(""),
 		Contention: supervisor.Contention(),
 	})
 	if err != nil {
@@ -103,13 +103,14 @@ func embed(ctx context.Context, in io.Reader, out io.Writer, file string, at ten
 	return nil
 }
 
-// apart reports whether a file exists whose path does not depend on the working directory. An
-// editor starts `mcpd stdio` in the project that is open. A configuration there belongs to a
+// isAbsoluteFile reports whether a file exists whose path does not depend on the working directory.
+// An editor starts `mcpd stdio` in the project that is open. A configuration there belongs to a
 // third party, and would name programs to run.
-func apart(path string) bool { return filepath.IsAbs(path) && isThere(path) }
+func isAbsoluteFile(path string) bool { return filepath.IsAbs(path) && fileExists(path) }
 
-// quiet returns a logger for warnings only, because standard error belongs to the client's log.
-func quiet() *slog.Logger {
+// warningLogger returns a logger for warnings only, because standard error belongs to the client's
+// log.
+func warningLogger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
@@ -133,7 +134,7 @@ func (l local) Open(ctx context.Context, first jsonrpc.Message, out transport.Si
 
 func (l local) Call(ctx context.Context, m jsonrpc.Message,
 	out transport.Sink) (stdio.Peer, error) {
-	class, err := l.edge.Policy(l.at).Classify(protocol.Arrival{Method: m.Method, Params: m.Params})
+	class, err := l.edge.Policy(l.at).Classify(protocol.Incoming{Method: m.Method, Params: m.Params})
 	if err == nil {
 		err = protocol.CheckMeta(m.Params)
 	}

@@ -40,14 +40,14 @@ func checkNext(ctx context.Context, run runner, source string) error {
 		return nil
 	}
 	// `config check` is not used, because it refuses more than a start does.
-	_, err = ask(ctx, run, program, "config", "print", "--config", source)
+	_, err = runProgram(ctx, run, program, "config", "print", "--config", source)
 	return err
 }
 
 // checkProgram checks that a program runs and is an mcpd. A half-written program may be
 // executable and then crash.
 func checkProgram(ctx context.Context, run runner, program string) error {
-	version, err := ask(ctx, run, program, "version")
+	version, err := runProgram(ctx, run, program, "version")
 	if err == nil && !bytes.HasPrefix(version, []byte("mcpd ")) {
 		said := telemetry.Clean(string(version), 100)
 		err = fmt.Errorf("%s is not mcpd: asked for its version, it says %q", program, said)
@@ -56,7 +56,7 @@ func checkProgram(ctx context.Context, run runner, program string) error {
 }
 
 // ask runs a program and returns the beginning of its output.
-func ask(ctx context.Context, run runner, program string, args ...string) ([]byte, error) {
+func runProgram(ctx context.Context, run runner, program string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	var out, wrong excerpt

@@ -117,7 +117,7 @@ func metrics(t *testing.T, h *mcptest.Host) string {
 func awaitCall(t *testing.T, h *mcptest.Host) {
 	t.Helper()
 	await(t, "a call in flight", func() bool {
-		return mcptest.Total(t, metrics(t, h), "mcpd_requests_in_flight{") > 0
+		return mcptest.SumMetric(t, metrics(t, h), "mcpd_requests_in_flight{") > 0
 	})
 }
 
@@ -185,13 +185,13 @@ func TestCheckOfAProgramEnds(t *testing.T) {
 	replace(t, program, []byte("#!/bin/sh\nsleep 60 &\nwait\n"))
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if out, err := ask(ctx, (*exec.Cmd).Run, program, "version"); err == nil {
+	if out, err := runProgram(ctx, (*exec.Cmd).Run, program, "version"); err == nil {
 		t.Errorf("it has answered %q", out)
 	}
 	replace(
 		t, program, []byte("#!/bin/sh\nyes | head -c 1000000\nyes | head -c 1000000 >&2\nexit 3\n"),
 	)
-	if _, err := ask(t.Context(), (*exec.Cmd).Run, program, "version"); err == nil ||
+	if _, err := runProgram(t.Context(), (*exec.Cmd).Run, program, "version"); err == nil ||
 		len(err.Error()) > 2*maxCheckOutput+1000 {
 		t.Errorf("got %v", err)
 	}

@@ -30,26 +30,26 @@ func tenantCommand() *cobra.Command {
 	return cmd
 }
 
-// settleTime bounds how long a command waits for a tenant to stop or to start. A tenant that
+// transitionTimeout bounds how long a command waits for a tenant to stop or to start. A tenant that
 // hangs is stopped nevertheless, within the time-outs of its actors.
-const settleTime = 5 * time.Second
+const transitionTimeout = 5 * time.Second
 
-// moving reports whether a tenant is stopping or starting.
-func moving(state string) bool {
+// inTransition reports whether a tenant is stopping or starting.
+func inTransition(state string) bool {
 	return state == string(ladder.Stopping) || state == string(ladder.Starting)
 }
 
 // settled returns the state of a tenant once the tenant is no longer stopping or starting, or
-// after settleTime.
+// after transitionTimeout.
 func settled(ctx context.Context, flag string, t *mcpdv1.Tenant) (state string) {
 	state = t.GetState()
-	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	ctx, cancel := context.WithTimeout(ctx, transitionTimeout)
 	defer cancel()
-	for moving(state) {
+	for inTransition(state) {
 		select {
 		case <-ctx.Done():
 			return state
-		case <-time.After(settleTime / 100):
+		case <-time.After(transitionTimeout / 100):
 		}
 		var all mcpdv1.TenantList
 		if adminRead(ctx, flag, "/admin/v1/tenants", &all) != nil {
@@ -84,7 +84,7 @@ func operateTenantCommand(verb, short string) *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", answer.GetName(), state)
-			if moving(state) {
+			if inTransition(state) {
 				fmt.Fprintln(cmd.ErrOrStderr(),
 					"The host continues in the background: `mcpd tree` shows when it is done.")
 			}

@@ -46,7 +46,7 @@ func TestTenantThatStopsSlowlyIsShownAsStopping(t *testing.T) {
 		host.Close()
 		if took := time.Since(begin); err != nil || out.String() != row.out ||
 			!strings.Contains(errs.String(), row.errs) ||
-			row.errs == "" && errs.Len() > 0 || took > 2*settleTime {
+			row.errs == "" && errs.Len() > 0 || took > 2*transitionTimeout {
 			t.Errorf("%d looks: %v, %q, %q after %v", row.after, err, out.String(), errs.String(), took)
 		}
 	}

@@ -64,7 +64,7 @@ func showTree(out io.Writer, raw []byte, asJSON bool) error {
 		return &failure{exitUnavailable, fmt.Errorf("the answer is not a tree: %w", err)}
 	}
 	w := bufio.NewWriter(out)
-	draw(w, &n, "", "", time.Now())
+	printTree(w, &n, "", "", time.Now())
 	return w.Flush()
 }
 

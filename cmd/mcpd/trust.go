@@ -11,26 +11,26 @@ import (
 	"syscall"
 )
 
-// who is the user and the groups of a process. It decides which files the process may trust.
-type who struct {
+// identity is the user and the groups of a process. It decides which files the process may trust.
+type identity struct {
 	user   int
 	groups []int
 }
 
-// self returns the user and the groups of this process.
-func self() who {
+// currentIdentity returns the user and the groups of this process.
+func currentIdentity() identity {
 	// Without the list, the effective group remains.
 	groups, _ := os.Getgroups()
-	return who{os.Geteuid(), append(groups, os.Getegid())}
+	return identity{os.Geteuid(), append(groups, os.Getegid())}
 }
 
 // maxLinks bounds the symbolic links of one path, as the kernel does.
 const maxLinks = 40
 
-// trusts refuses a path that a user other than root and the user of this process could change:
+// checkPath refuses a path that a user other than root and the user of this process could change:
 // the file or directory itself, a directory above it, or a link on the way. A path that does not
 // exist yet is accepted. The error says what is wrong, where, why that matters, and what to do.
-func (w who) trusts(path, why string) error {
+func (w identity) checkPath(path, why string) error {
 	abs := path
 	if !filepath.IsAbs(path) {
 		dir, err := os.Getwd()
@@ -51,7 +51,7 @@ func (w who) trusts(path, why string) error {
 		if last && links == 0 { // as the caller named it
 			shown = path
 		}
-		if err := w.trustsEntry(shown, why, info, last); err != nil || last {
+		if err := w.checkEntry(shown, why, info, last); err != nil || last {
 			return err
 		}
 		next := filepath.Join(at, rest[0])
@@ -67,7 +67,7 @@ func (w who) trusts(path, why string) error {
 		if links++; links > maxLinks {
 			return fmt.Errorf("%s: there are too many symbolic links on the way, name the file itself", path)
 		}
-		if err := w.trustsEntry(next, why, info, false); err != nil {
+		if err := w.checkEntry(next, why, info, false); err != nil {
 			return err
 		}
 		target, err := os.Readlink(next)
@@ -95,10 +95,10 @@ func split(abs string) (names []string) {
 	return names
 }
 
-// trustsEntry checks one file, directory or link. Last says that it is the end of the path. A
+// checkEntry checks one file, directory or link. Last says that it is the end of the path. A
 // directory above the end may be writable if it has the sticky bit, as /tmp has, because other
 // users cannot replace the entry that is checked next.
-func (w who) trustsEntry(path, why string, info fs.FileInfo, last bool) error {
+func (w identity) checkEntry(path, why string, info fs.FileInfo, last bool) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return nil
@@ -141,14 +141,14 @@ func readOnly(path string) bool {
 	return syscall.Statfs(path, &stat) == nil && stat.Flags&flag != 0
 }
 
-// trustsIn checks the direct entries of a directory that is trusted itself.
-func (w who) trustsIn(dir, why string) error {
+// checkDirectory checks the direct entries of a directory that is trusted itself.
+func (w identity) checkDirectory(dir, why string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if err := w.trusts(filepath.Join(dir, e.Name()), why); err != nil {
+		if err := w.checkPath(filepath.Join(dir, e.Name()), why); err != nil {
 			return err
 		}
 	}

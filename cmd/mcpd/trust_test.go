@@ -94,7 +94,7 @@ func TestOnlyOwnFilesAreTrusted(t *testing.T) {
 			if c.path != "" {
 				path = dir + "/" + c.path
 			}
-			err := self().trusts(path, "because")
+			err := currentIdentity().checkPath(path, "because")
 			switch want := strings.ReplaceAll(c.want, "DIR", dir); {
 			case want == "" && err != nil:
 				t.Error(err)
@@ -111,7 +111,7 @@ func TestTheUserOfAnotherProcessDoesNotTrustOurs(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := who{others, nil}.trusts(file, "because")
+	err := identity{others, nil}.checkPath(file, "because")
 	if root := os.Geteuid() == 0; root != (err == nil) {
 		t.Errorf("as root: %t, %v", root, err)
 	}
@@ -189,13 +189,13 @@ func TestStdioReadsNoFileOfTheWorkingDirectory(t *testing.T) {
 		// want is the source; empty for an error.
 		want string
 	}{
-		{"stdio", "", "", apart, builtIn},
-		{"stdio, named by the variable alone", "", "mcpd.yaml", apart, ""},
-		{"stdio, named", "mcpd.yaml", "", apart, "mcpd.yaml"},
-		{"stdio, the whole path by the variable", "", filepath.Join(dir, "mcpd.yaml"), apart,
+		{"stdio", "", "", isAbsoluteFile, builtIn},
+		{"stdio, named by the variable alone", "", "mcpd.yaml", isAbsoluteFile, ""},
+		{"stdio, named", "mcpd.yaml", "", isAbsoluteFile, "mcpd.yaml"},
+		{"stdio, the whole path by the variable", "", filepath.Join(dir, "mcpd.yaml"), isAbsoluteFile,
 			filepath.Join(dir, "mcpd.yaml")},
-		{"serve", "", "", isThere, "mcpd.yaml"},
-		{"serve, named by the variable", "", "mcpd.yaml", isThere, ""},
+		{"serve", "", "", fileExists, "mcpd.yaml"},
+		{"serve, named by the variable", "", "mcpd.yaml", fileExists, ""},
 	} {
 		t.Setenv("MCPD_CONFIG", c.env)
 		_, source, err := loadWhere(c.there, c.flag, nil, config.Default)

@@ -29,10 +29,10 @@ func NewDirectory(tenants map[string][]Key) *Directory {
 // Credentials are all values of a request's header fields Authorization and X-API-Key.
 type Credentials struct{ Authorization, APIKey []string }
 
-// Given reports whether a request carries a credential at all.
-func (c Credentials) Given() bool { return given(c.Authorization) || given(c.APIKey) }
+// Present reports whether a request carries a credential at all.
+func (c Credentials) Present() bool { return present(c.Authorization) || present(c.APIKey) }
 
-func given(values []string) bool {
+func present(values []string) bool {
 	return slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != "" })
 }
 
@@ -47,10 +47,10 @@ func (c Credentials) token() (string, error) {
 	if len(c.Authorization) == 1 {
 		token = bearer(c.Authorization[0])
 	}
-	if !given(c.APIKey) {
+	if !present(c.APIKey) {
 		return token, nil
 	}
-	if key := strings.Trim(c.APIKey[0], " \t"); !given(c.Authorization) {
+	if key := strings.Trim(c.APIKey[0], " \t"); !present(c.Authorization) {
 		token = key
 	} else if key != token {
 		return "", ErrAmbiguous

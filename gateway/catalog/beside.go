@@ -6,9 +6,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Beside returns list with the items of other whose names list does not have. Each added item
+// AddMissing returns list with the items of other whose names list does not have. Each added item
 // keeps its position from other: it follows the last item before it that both lists have.
-func Beside(k Kind, list, other []jsontext.Value) []jsontext.Value {
+func AddMissing(k Kind, list, other []jsontext.Value) []jsontext.Value {
 	// has maps a name to the number of list items up to and including the item of that name.
 	has := make(map[string]int, len(list))
 	for i, item := range list {

@@ -22,7 +22,7 @@ func TestBesideKeepsTheOrder(t *testing.T) {
 		{"a", "b b", "b a"},
 		{"a", "", "a"},
 	} {
-		got := itemNames(Beside(Tools, toolsNamed(tt.list), toolsNamed(tt.other)))
+		got := itemNames(AddMissing(Tools, toolsNamed(tt.list), toolsNamed(tt.other)))
 		if got != tt.want {
 			t.Errorf("%q beside %q is %q, want %q", tt.other, tt.list, got, tt.want)
 		}

@@ -51,7 +51,7 @@ type Cut struct {
 	Reason Reason
 	// Count is the number of items, as far as they have been seen.
 	Count int
-	// First is the name or URI of one of them, if it could be read.
+	// First is the name or ClientURI of one of them, if it could be read.
 	First string
 }
 
@@ -66,8 +66,8 @@ var words = map[Reason]string{
 	Loop:            "there are no further pages, because a cursor leads back to an earlier page",
 }
 
-// Words describes the cuts of a list in a sentence for people.
-func Words(k Kind, cuts []Cut) string {
+// DescribeCuts describes the cuts of a list in a sentence for people.
+func DescribeCuts(k Kind, cuts []Cut) string {
 	var all []string
 	for _, c := range cuts {
 		text, ok := words[c.Reason]
@@ -82,9 +82,9 @@ func Words(k Kind, cuts []Cut) string {
 	return "of its " + k.String() + " " + strings.Join(all, ", ")
 }
 
-// Bound returns the items of a server that are passed on. Items within the bounds keep their
+// BoundItems returns the items of a server that are passed on. Items within the bounds keep their
 // bytes.
-func Bound(k Kind, items []jsontext.Value) (within []jsontext.Value, cuts []Cut) {
+func BoundItems(k Kind, items []jsontext.Value) (within []jsontext.Value, cuts []Cut) {
 	note := func(r Reason, item jsontext.Value, n int) {
 		for i := range cuts {
 			if cuts[i].Reason == r {
@@ -101,7 +101,7 @@ func Bound(k Kind, items []jsontext.Value) (within []jsontext.Value, cuts []Cut)
 	}
 	within = make([]jsontext.Value, 0, len(items))
 	for _, item := range items {
-		fits, why := Fit(item)
+		fits, why := BoundItem(item)
 		if why != "" {
 			note(why, item, 1)
 		}
@@ -112,9 +112,9 @@ func Bound(k Kind, items []jsontext.Value) (within []jsontext.Value, cuts []Cut)
 	return within, cuts
 }
 
-// Fit returns an item as it is passed on, or nil if it is left out. Why is empty if the item is
-// unchanged.
-func Fit(item jsontext.Value) (fits jsontext.Value, why Reason) {
+// BoundItem returns an item as it is passed on, or nil if it is left out. Why is empty if the item
+// is unchanged.
+func BoundItem(item jsontext.Value) (fits jsontext.Value, why Reason) {
 	if len(item) <= MaxDescription { // Its parts are within their bounds as well.
 		return item, ""
 	}

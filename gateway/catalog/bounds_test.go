@@ -36,7 +36,7 @@ func TestItemsAreBounded(t *testing.T) {
 		"not a text":      {`{"description":["` + x(MaxDescription) + `"]}`, "", ""},
 		"a nested member": {`{"x":{"description":"` + x(MaxDescription+1) + `"}}`, "", ""},
 	} {
-		got, why := Fit(jsontext.Value(c.item))
+		got, why := BoundItem(jsontext.Value(c.item))
 		text, _ := splice.GetString(got, "description")
 		left := c.why == LargeSchema || c.why == LargeItem
 		switch {
@@ -60,12 +60,12 @@ func TestListsAreBounded(t *testing.T) {
 	for len(items) < MaxItems {
 		items = append(items, jsontext.Value(`{"name":"t"}`))
 	}
-	within, cuts := Bound(Tools, items)
+	within, cuts := BoundItems(Tools, items)
 	want := []Cut{{LargeSchema, 2, "l"}, {LongDescription, 1, "d"}}
 	if len(within) != MaxItems-2 || !slices.Equal(cuts, want) {
 		t.Errorf("%d items, %+v", len(within), cuts)
 	}
-	within, cuts = Bound(Tools, append(items, long, long))
+	within, cuts = BoundItems(Tools, append(items, long, long))
 	if want = append([]Cut{{ManyItems, 2, "d"}}, want...); len(within) != MaxItems-2 ||
 		!slices.Equal(cuts, want) {
 		t.Errorf("%d items, %+v", len(within), cuts)

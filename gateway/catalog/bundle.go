@@ -21,16 +21,16 @@ const (
 	leastBundled = 1 << 10
 )
 
-// library maps the $ids in the schemas of one server's tools to the schemas.
-type library struct {
+// schemaLibrary maps the $ids in the schemas of one server's tools to the schemas.
+type schemaLibrary struct {
 	// by has the schemas by $id, for each member of the tool.
 	by map[string]map[document]jsontext.Value
 	// left is the rest of MaxBundled.
 	left int
 }
 
-func newLibrary(tools []jsontext.Value) *library {
-	l := &library{by: map[string]map[document]jsontext.Value{}, left: MaxBundled}
+func newLibrary(tools []jsontext.Value) *schemaLibrary {
+	l := &schemaLibrary{by: map[string]map[document]jsontext.Value{}, left: MaxBundled}
 	for _, of := range identified {
 		l.by[of.member] = map[document]jsontext.Value{}
 	}
@@ -43,7 +43,7 @@ func newLibrary(tools []jsontext.Value) *library {
 			if id, ok := splice.GetString(schema, "$id"); !ok || !isName(id) {
 				continue
 			}
-			for id := range survey(schema).ids {
+			for id := range scanIDs(schema).ids {
 				if _, known := l.by[of.member][id]; !known {
 					l.by[of.member][id] = schema
 				}
@@ -54,7 +54,7 @@ func newLibrary(tools []jsontext.Value) *library {
 }
 
 // bundle returns the tool with the schemas embedded that its schemas refer to.
-func (l *library) bundle(tool jsontext.Value) jsontext.Value {
+func (l *schemaLibrary) bundle(tool jsontext.Value) jsontext.Value {
 	for _, of := range identified {
 		if len(l.by[of.member]) == 0 {
 			continue
@@ -70,8 +70,9 @@ func (l *library) bundle(tool jsontext.Value) jsontext.Value {
 
 // embed returns the schema with the referenced schemas embedded. It returns the schema unchanged
 // if the bounds do not allow that, or if $defs has an entry of the same name.
-func (l *library) embed(schema jsontext.Value, others map[document]jsontext.Value) jsontext.Value {
-	own, whole, left := survey(schema), schema, l.left
+func (l *schemaLibrary) embed(schema jsontext.Value,
+	others map[document]jsontext.Value) jsontext.Value {
+	own, whole, left := scanIDs(schema), schema, l.left
 	for todo := own.refs; len(todo) > 0; todo = todo[1:] {
 		other, ok := others[todo[0]]
 		if !ok || own.ids[todo[0]] {
@@ -89,7 +90,7 @@ func (l *library) embed(schema jsontext.Value, others map[document]jsontext.Valu
 			l.left = max(0, left)
 			return schema
 		}
-		of := survey(other)
+		of := scanIDs(other)
 		maps.Copy(own.ids, of.ids)
 		todo = append(todo, of.refs...)
 	}

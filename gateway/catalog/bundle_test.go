@@ -22,7 +22,7 @@ func TestSchemasOfOtherToolsAreEmbedded(t *testing.T) {
 		list := catalog.New([]catalog.Server{{Name: "a",
 			Items: [4][]jsontext.Value{tools}}}).List(catalog.Tools).Items()
 		for _, item := range list {
-			sound, fault := catalog.Sound(catalog.Tools, true, item)
+			sound, fault := catalog.Repair(catalog.Tools, true, item)
 			if fault != "" {
 				t.Fatal(fault)
 			}
@@ -81,7 +81,7 @@ func TestEmbeddedSchemasAreBounded(t *testing.T) {
 	for _, item := range catalog.New([]catalog.Server{{Name: "a",
 		Items: [4][]jsontext.Value{tools}}}).List(catalog.Tools).Items() {
 		size += len(item)
-		if sound, _ := catalog.Sound(catalog.Tools, true, item); strings.Contains(string(sound),
+		if sound, _ := catalog.Repair(catalog.Tools, true, item); strings.Contains(string(sound),
 			`"$defs"`) {
 			whole++
 		}

@@ -12,8 +12,8 @@ import (
 // MaxName bounds a name in bytes.
 const MaxName = 1 << 10
 
-// MaxMatched bounds how many templates of a server are tried for a URI that is not listed. Trying
-// so many takes 25 ms if all of them are made to be slow.
+// MaxMatched bounds how many templates of a server are tried for a ClientURI that is not listed.
+// Trying so many takes 25 ms if all of them are made to be slow.
 const MaxMatched = 100
 
 // Server is one server with the items that it lists. A server that was never listed has no items,
@@ -22,7 +22,8 @@ type Server struct {
 	Name  string
 	Items [kindCount][]jsontext.Value // by Kind
 	// Pending says that the server has not listed its resources yet and may still do so. Until then
-	// no later server keeps a URI or a template unchanged, because this server might have the same.
+	// no later server keeps a ClientURI or a template unchanged, because this server might have the
+	// same.
 	Pending bool
 	// Prepared, if not nil, caches the converted Items. No single item may be missing from a list
 	// of Items, but a whole list may be nil.
@@ -33,7 +34,7 @@ type Server struct {
 type Problem struct {
 	Server string
 	Kind   Kind
-	Item   string // name or URI, if it could be read
+	Item   string // name or ClientURI, if it could be read
 	Why    string
 }
 
@@ -44,28 +45,28 @@ func (p Problem) String() string {
 // Catalog merges the lists of many servers into one per kind. It is immutable and safe for
 // concurrent use.
 type Catalog struct {
-	*Addresses
+	*Router
 	lists    [kindCount]List
 	problems []Problem
 	// size is the number of bytes of items under other names, and of URIs.
 	size int
 }
 
-// Addresses map names and URIs to servers. They do not keep the lists, because a call needs the
+// Router map names and URIs to servers. They do not keep the lists, because a call needs the
 // addresses until it has its result, even if the lists are replaced in the meantime.
-type Addresses struct {
+type Router struct {
 	servers map[string]bool
 	// order has the names of the servers in the order of the configuration.
 	order []string
 	// pending are the servers whose Server.Pending is true.
 	pending []string
 	// cut maps external names that cannot be split to their origins.
-	cut [kindCount]map[string]origin
-	// owners maps a listed URI to the server for which it is listed without a server's name.
+	renamed [kindCount]map[string]origin
+	// owners maps a listed ClientURI to the server for which it is listed without a server's name.
 	owners    map[string]string
 	templates []routed
-	// matched counts the templates to try, by server.
-	matched map[string]int
+	// templateCount counts the templates to try, by server.
+	templateCount map[string]int
 }
 
 // origin is the server of an item and the item's name there.
@@ -78,7 +79,7 @@ type routed struct {
 }
 
 // New makes the catalog of servers in the order of the configuration. The order decides which
-// server keeps a URI that two servers have.
+// server keeps a ClientURI that two servers have.
 func New(servers []Server) *Catalog {
 	c := newCatalog(servers)
 	for _, k := range Kinds() {
@@ -101,8 +102,8 @@ func New(servers []Server) *Catalog {
 // newCatalog makes a catalog without lists.
 func newCatalog(servers []Server) *Catalog {
 	c := &Catalog{
-		Addresses: &Addresses{
-			servers: map[string]bool{}, owners: map[string]string{}, matched: map[string]int{},
+		Router: &Router{
+			servers: map[string]bool{}, owners: map[string]string{}, templateCount: map[string]int{},
 		},
 	}
 	for _, s := range servers {
@@ -122,7 +123,7 @@ func (c *Catalog) List(k Kind) List { return c.lists[k] }
 func (c *Catalog) Problems() []Problem { return c.problems }
 
 // take returns the items of one server for the merged list. taken are the external names so far.
-func (c *Catalog) take(s Server, k Kind, taken map[string]bool) Part {
+func (c *Catalog) convert(s Server, k Kind, taken map[string]bool) Part {
 	report := func(item, why string) { c.problems = append(c.problems, Problem{s.Name, k, item, why}) }
 	items := s.Items[k]
 	if len(items) > MaxItems {
@@ -132,7 +133,7 @@ func (c *Catalog) take(s Server, k Kind, taken map[string]bool) Part {
 	out := Part{Server: s.Name}
 	own := map[string]bool{}
 	external := c.namer(s.Name, k, items, taken)
-	schemas := &library{}
+	schemas := &schemaLibrary{}
 	if k == Tools {
 		schemas = newLibrary(items)
 	}
@@ -155,7 +156,7 @@ func (c *Catalog) take(s Server, k Kind, taken map[string]bool) Part {
 			continue
 		}
 		taken[external] = true
-		shown, err := c.shown(s.Name, k, schemas.bundle(item), name, external)
+		shown, err := c.clientItem(s.Name, k, schemas.bundle(item), name, external)
 		if err != nil {
 			report(name, err.Error())
 			continue
@@ -165,7 +166,7 @@ func (c *Catalog) take(s Server, k Kind, taken map[string]bool) Part {
 	return out
 }
 
-// nameOf returns the name or URI of an item, or the reason why the item cannot be listed.
+// nameOf returns the name or ClientURI of an item, or the reason why the item cannot be listed.
 func nameOf(k Kind, item jsontext.Value) (name, why string) {
 	switch {
 	case len(item) > MaxItem:
@@ -175,7 +176,7 @@ func nameOf(k Kind, item jsontext.Value) (name, why string) {
 	}
 	name, ok := splice.GetString(item, kinds[k].key)
 	switch {
-	case !ok || name == "" && k > Prompts: // An empty URI is not accepted.
+	case !ok || name == "" && k > Prompts: // An empty ClientURI is not accepted.
 		return "", "an item has no " + kinds[k].key
 	case k <= Prompts && len(name) > MaxName || len(name) > MaxURI:
 		return name[:64], "its " + kinds[k].key + " is too long"
@@ -183,9 +184,9 @@ func nameOf(k Kind, item jsontext.Value) (name, why string) {
 	return name, ""
 }
 
-// shown returns an item as clients see it: under its external name, and with links to pages that
-// lead back to its server.
-func (c *Catalog) shown(server string, k Kind, item jsontext.Value,
+// clientItem returns an item as clients see it: under its external name, and with links to pages
+// that lead back to its server.
+func (c *Catalog) clientItem(server string, k Kind, item jsontext.Value,
 	name, external string) (jsontext.Value, error) {
 	changed := item
 	if external != name {
@@ -195,8 +196,8 @@ func (c *Catalog) shown(server string, k Kind, item jsontext.Value,
 		}
 	}
 	if k == Tools {
-		changed = identify(changed, external)
-		changed = outward{Addresses: c.Addresses, server: server}.withMeta(changed)
+		changed = makeIDsUnique(changed, external)
+		changed = uriRewriter{Router: c.Router, server: server}.withMeta(changed)
 	}
 	if len(changed) != len(item) || &changed[0] != &item[0] {
 		c.size += len(changed)
@@ -230,31 +231,32 @@ func (c *Catalog) namer(server string, k Kind, items []jsontext.Value,
 			return "", "another of its items is listed under the same name"
 		}
 		if plain := server + separator + name; external != plain {
-			if c.cut[k] == nil {
-				c.cut[k] = map[string]origin{}
+			if c.renamed[k] == nil {
+				c.renamed[k] = map[string]origin{}
 			}
-			c.cut[k][external] = origin{server, name}
+			c.renamed[k][external] = origin{server, name}
 		}
 		return external, ""
 	}
 }
 
-// own reports whether a URI or template of a server stays unchanged in the list of all servers.
-func (c *Catalog) own(uri string, taken bool) bool {
+// own reports whether a ClientURI or template of a server stays unchanged in the list of all
+// servers.
+func (c *Catalog) keepsURI(uri string, taken bool) bool {
 	return !taken && len(c.pending) == 0 && !begins(uri, scheme) && !isPage(uri)
 }
 
-// placeResource finds the external URI of a resource. A page, and a URI that some clients cannot
-// parse, are listed with their server's name. Their own URIs are understood as well.
+// placeResource finds the external ClientURI of a resource. A page, and a ClientURI that some
+// clients cannot parse, are listed with their server's name. Their own URIs are understood as well.
 func (c *Catalog) placeResource(server, uri string) string {
 	_, taken := c.owners[uri]
-	page := isPage(uri) && !begins(uri, paged) && !taken && len(c.pending) == 0
-	if !c.own(uri, taken) && !page {
+	page := isPage(uri) && !begins(uri, wrappedPage) && !taken && len(c.pending) == 0
+	if !c.keepsURI(uri, taken) && !page {
 		return Wrap(server, uri)
 	}
 	c.owners[uri] = server
 	c.size += len(uri)
-	if page || !parses(uri) {
+	if page || !clientsParse(uri) {
 		return Wrap(server, uri)
 	}
 	return uri
@@ -262,7 +264,7 @@ func (c *Catalog) placeResource(server, uri string) string {
 
 func (c *Catalog) placeTemplate(server, name string, taken map[string]bool) (external, why string) {
 	external = name
-	if !c.own(name, taken[name]) {
+	if !c.keepsURI(name, taken[name]) {
 		external = wrapTemplate(server, name)
 	}
 	if taken[external] {
@@ -270,11 +272,12 @@ func (c *Catalog) placeTemplate(server, name string, taken map[string]bool) (ext
 	}
 	t := routed{origin{server, name}, external, nil}
 	// A template with its server's name needs no matching: the name leads to the server.
-	if external == name || isPage(name) && !strings.HasPrefix(name, paged) && len(c.pending) == 0 {
+	if external == name || isPage(name) && !strings.HasPrefix(name, wrappedPage) &&
+		len(c.pending) == 0 {
 		var err error
 		if t.template, err = compile(name); err != nil {
 			why = "its resources cannot be found, " + err.Error()
-		} else if c.matched[server]++; c.matched[server] > MaxMatched {
+		} else if c.templateCount[server]++; c.templateCount[server] > MaxMatched {
 			t.template, why = nil, fmt.Sprintf(
 				"its resources cannot be found, only %d templates of a server are tried", MaxMatched,
 			)

@@ -14,7 +14,7 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// offer is a server whose items have only a name or a URI.
+// offer is a server whose items have only a name or a ClientURI.
 func offer(name string, items map[Kind][]string) Server {
 	s := Server{Name: name}
 	for k, names := range items {
@@ -123,8 +123,8 @@ func TestOrderIsThatOfTheServers(t *testing.T) {
 	}
 }
 
-// A URI that two servers have stays with the first. The URIs of the others are wrapped, and the
-// wrapped form is accepted for all.
+// A ClientURI that two servers have stays with the first. The URIs of the others are wrapped, and
+// the wrapped form is accepted for all.
 func TestClashingResources(t *testing.T) {
 	c := New([]Server{
 		offer("a", map[Kind][]string{
@@ -147,12 +147,12 @@ func TestClashingResources(t *testing.T) {
 	for _, row := range []struct{ uri, server, own string }{
 		{"file:///x", "a", "file:///x"},
 		{"mcpd://b/file%3A%2F%2F%2Fx", "b", "file:///x"},
-		// The URI leads to a, not to c, which listed exactly this URI.
+		// The ClientURI leads to a, not to c, which listed exactly this ClientURI.
 		{"mcpd://a/file%3A%2F%2F%2Fx", "a", "file:///x"},
 		{"mcpd://b/b%3A%C3%A9", "b", "b:é"},
 		{"mcpd://c/mcpd%3A%2F%2Fa%2Ffile%253A%252F%252F%252Fx", "c", "mcpd://a/file%3A%2F%2F%2Fx"},
 		{"mcpd://b/anything%3Aat-all", "b", "anything:at-all"},
-		// The URI is an expansion of b's template, and is passed on as it is.
+		// The ClientURI is an expansion of b's template, and is passed on as it is.
 		{"mcpd://b/file:///a%2Fb", "b", "file:///a%2Fb"},
 		// The first template that matches decides.
 		{"file:///other", "a", "file:///other"},
@@ -204,7 +204,8 @@ func TestRequestsFindTheirServer(t *testing.T) {
 		{"completion/complete", `{"ref":{"type":"ref/resource","uri":"x://7"}}`, "a",
 			`{"ref":{"type":"ref/resource","uri":"x://7"}}`},
 	} {
-		if named := Named(row.method, jsontext.Value(row.params)); named != "" && named != row.server ||
+		if named := NamedServer(row.method, jsontext.Value(row.params)); named != "" &&
+			named != row.server ||
 			named == "" && strings.Contains(row.params, "__") {
 			t.Errorf("%s %s names %q, want %s", row.method, row.params, named, row.server)
 		}
@@ -241,8 +242,8 @@ func TestRequestsFindTheirServer(t *testing.T) {
 	}
 }
 
-// A URI that some clients cannot parse is listed with its server's name. The original URI is
-// accepted too.
+// A ClientURI that some clients cannot parse is listed with its server's name. The original
+// ClientURI is accepted too.
 func TestURIsThatClientsCannotParse(t *testing.T) {
 	c := New([]Server{
 		offer("a", map[Kind][]string{
@@ -263,10 +264,10 @@ func TestURIsThatClientsCannotParse(t *testing.T) {
 			t.Errorf("%s leads to %v, want %v", uri, got, want)
 		}
 	}
-	if got := c.URI("a", "rel/path"); got != "mcpd://a/rel%2Fpath" {
+	if got := c.ClientURI("a", "rel/path"); got != "mcpd://a/rel%2Fpath" {
 		t.Errorf("a link to it is told as %s", got)
 	}
-	odd := Odd(Resources, true, []jsontext.Value{
+	odd := ItemIssues(Resources, true, []jsontext.Value{
 		jsontext.Value(`{"uri":"rel/path","name":"x"}`), jsontext.Value(`{"uri":"ok:a","name":"x"}`),
 	})
 	if len(odd) != 1 || odd[0].Action != Repaired || odd[0].Count != 1 || odd[0].First != "rel/path" {
@@ -274,7 +275,7 @@ func TestURIsThatClientsCannotParse(t *testing.T) {
 	}
 }
 
-// The URL parser of the Python SDK gives the same answer for each URI.
+// The URL parser of the Python SDK gives the same answer for each ClientURI.
 func TestParses(t *testing.T) {
 	for uri, want := range map[string]bool{
 		"a://ok": true, "a:": true, "a://": true, "urn:x": true, "file:///a b": true, "file://": true,
@@ -288,13 +289,13 @@ func TestParses(t *testing.T) {
 		"http://exa%mple/": false, "a://h:port/": false, "a://user@:1/": false, "note://a|b": false,
 		"a://b:70000/c": false, `a://b\c`: false, "http://1.2.3.400/": false,
 	} {
-		if got := parses(uri); got != want {
+		if got := clientsParse(uri); got != want {
 			t.Errorf("%q: %t", uri, got)
 		}
 	}
 }
 
-// A URI that a server mentions reaches the client in a form that leads back to the resource.
+// A ClientURI that a server mentions reaches the client in a form that leads back to the resource.
 func TestURIsOutward(t *testing.T) {
 	c := New([]Server{
 		offer("a", map[Kind][]string{Resources: {"file:///x"}, Templates: {"db://{t}"}}),
@@ -311,11 +312,11 @@ func TestURIsOutward(t *testing.T) {
 		{"b", "https://example.com/", "https://example.com/"},
 		{"b", "mcpd://a/file%3A%2F%2F%2Fx", "mcpd://b/mcpd%3A%2F%2Fa%2Ffile%253A%252F%252F%252Fx"},
 	} {
-		got := c.URI(row.server, row.uri)
+		got := c.ClientURI(row.server, row.uri)
 		if got != row.want {
 			t.Errorf("%s of %s is told as %s, want %s", row.uri, row.server, got, row.want)
 		}
-		if back, ok := c.locate(got); !ofWeb(got) && (!ok || back != origin{row.server, row.uri}) {
+		if back, ok := c.locate(got); !isWebURL(got) && (!ok || back != origin{row.server, row.uri}) {
 			t.Errorf("%s leads to %v", got, back)
 		}
 	}
@@ -338,7 +339,7 @@ func TestURIsOutward(t *testing.T) {
 		{"tools/call", `{"content":"resource_link"}`, `{"content":"resource_link"}`},
 		{"resources/read", `null`, `null`},
 	} {
-		if got := string(c.Result(Reading{Server: "b", Method: row.method},
+		if got := string(c.Result(AnswerContext{Server: "b", Method: row.method},
 			jsontext.Value(row.in))); got != row.want {
 			t.Errorf("%s %s = %s, want %s", row.method, row.in, got, row.want)
 		}
@@ -350,7 +351,7 @@ func TestURIsOutward(t *testing.T) {
 		{"tools/call", `{"uri":"file:///x"}`, `{"uri":"file:///x"}`},
 		{"tools/list", `{"uri":"file:///x"}`, `{"uri":"file:///x"}`},
 	} {
-		if got := string(c.Error(Reading{Server: "b", Method: row.method},
+		if got := string(c.Error(AnswerContext{Server: "b", Method: row.method},
 			jsontext.Value(row.in))); got != row.want {
 			t.Errorf("an error of %s with %s is told as %s, want %s", row.method, row.in, got, row.want)
 		}
@@ -411,12 +412,12 @@ func TestKindsAreTheProtocols(t *testing.T) {
 				t.Errorf("%s is no method", method)
 			}
 		}
-		if !slices.Contains(Touched(k.Changed()), k) {
+		if !slices.Contains(ChangedKinds(k.Changed()), k) {
 			t.Errorf("%s does not touch %v", k.Changed(), k)
 		}
 	}
-	if len(Touched("notifications/resources/list_changed")) != 2 ||
-		Touched("notifications/message") != nil {
+	if len(ChangedKinds("notifications/resources/list_changed")) != 2 ||
+		ChangedKinds("notifications/message") != nil {
 		t.Error("notifications touch the wrong lists")
 	}
 }

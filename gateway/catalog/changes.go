@@ -18,11 +18,11 @@ const (
 // Changes debounces the changes of merged lists, so that a burst of changes is announced once. K
 // identifies whom a change concerns. Changes of one list with different K form one burst, because
 // both may concern the same client. The zero Changes is empty and ready to use.
-type Changes[K comparable] struct{ pending map[string]gathered[K] }
+type Changes[K comparable] struct{ pending map[string]pendingBurst[K] }
 
-// gathered are the changes of one list: the times of the first and the last, and whom they
+// pendingBurst are the changes of one list: the times of the first and the last, and whom they
 // concern.
-type gathered[K comparable] struct {
+type pendingBurst[K comparable] struct {
 	first, last time.Time
 	of          map[K]bool
 }
@@ -36,11 +36,11 @@ type Burst[K comparable] struct {
 // Note records a change of a list.
 func (c *Changes[K]) Note(list string, of K, now time.Time) {
 	if c.pending == nil {
-		c.pending = map[string]gathered[K]{}
+		c.pending = map[string]pendingBurst[K]{}
 	}
 	b := c.pending[list]
 	if b.of == nil {
-		b = gathered[K]{first: now, of: map[K]bool{}}
+		b = pendingBurst[K]{first: now, of: map[K]bool{}}
 	}
 	b.last, b.of[of] = now, true
 	c.pending[list] = b
@@ -55,7 +55,7 @@ func (c *Changes[K]) Due(
 	now time.Time,
 	compare func(a, b K) int,
 ) (due []Burst[K], wait time.Duration) {
-	for list, b := range order.Of(c.pending) {
+	for list, b := range order.Sorted(c.pending) {
 		left := min(b.first.Add(ChangesMost).Sub(now), b.last.Add(ChangesQuiet).Sub(now))
 		switch {
 		case left <= 0:

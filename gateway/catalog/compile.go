@@ -79,11 +79,11 @@ var types = []string{"string", "number", "integer", "boolean", "null", "object",
 // valid.
 func Compiles(schema jsontext.Value) bool {
 	c := compiler{}
-	return c.schema(schema, location{base: &url.URL{}}) && c.refersWell()
+	return c.schema(schema, location{base: &url.URL{}}) && c.referencesResolve()
 }
 
 // compiler checks one schema.
-type compiler struct{ naming }
+type compiler struct{ schemaNames }
 
 // location is the position of a part of a schema.
 type location struct {
@@ -136,10 +136,10 @@ func (c *compiler) schema(raw jsontext.Value, at location) bool {
 		case "enum":
 			good = splice.Len(m.Value) > 0
 		case "pattern":
-			good = goodPattern(said)
+			good = validPattern(said)
 		case "patternProperties":
 			for p := range splice.Members(m.Value) {
-				good = good && goodPattern(p.Key())
+				good = good && validPattern(p.Key())
 			}
 		case "$ref":
 			good = c.refer(at, said)

@@ -15,26 +15,26 @@ type position struct{ server, name string }
 // may request the same items without it.
 const cursorDigest = 16
 
-func (l List) seal(scope string, at position) string {
+func (l List) encodeCursor(scope string, at position) string {
 	// No server has NUL in its name.
 	text := at.server + "\x00" + at.name
-	return base64.RawURLEncoding.EncodeToString(append(l.sum(scope, text), text...))
+	return base64.RawURLEncoding.EncodeToString(append(l.digest(scope, text), text...))
 }
 
-func (l List) open(scope, cursor string) (at position, ok bool) {
+func (l List) decodeCursor(scope, cursor string) (at position, ok bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(raw) < cursorDigest {
 		return position{}, false
 	}
 	text := string(raw[cursorDigest:])
 	if at.server, at.name, ok = strings.Cut(text, "\x00"); !ok ||
-		string(l.sum(scope, text)) != string(raw[:cursorDigest]) {
+		string(l.digest(scope, text)) != string(raw[:cursorDigest]) {
 		return position{}, false
 	}
 	return at, true
 }
 
-func (l List) sum(scope, text string) []byte {
+func (l List) digest(scope, text string) []byte {
 	h := sha256.New()
 	h.Write([]byte{byte(l.kind)})
 	h.Write([]byte(text))

@@ -13,12 +13,12 @@ func (p *patternParser) atomEscape() bool {
 	switch {
 	case p.take("k<"):
 		name, ok := p.name()
-		p.asked = append(p.asked, name)
+		p.references = append(p.references, name)
 		return ok
 	case p.rest != "" && p.rest[0] >= '1' && p.rest[0] <= '9':
 		digits, _ := p.number()
 		n, err := strconv.Atoi(digits)
-		p.most = max(p.most, n)
+		p.highestReference = max(p.highestReference, n)
 		return err == nil
 	}
 	_, _, ok := p.escape()

@@ -20,14 +20,14 @@ import (
 // identified are the schemas of a tool, and the marks that their $ids end in.
 var identified = []struct{ member, mark string }{{"inputSchema", ".in"}, {"outputSchema", ".out"}}
 
-// identify gives the schemas of a tool $ids that no other tool has.
-func identify(tool jsontext.Value, external string) jsontext.Value {
+// makeIDsUnique gives the schemas of a tool $ids that no other tool has.
+func makeIDsUnique(tool jsontext.Value, external string) jsontext.Value {
 	if !strings.Contains(string(tool), `"$id"`) {
 		return tool
 	}
 	for _, of := range identified {
 		if schema, ok := splice.Get(tool, of.member); ok {
-			if named := ownIDs(schema, external+of.mark); string(named) != string(schema) {
+			if named := markIDs(schema, external+of.mark); string(named) != string(schema) {
 				// The tool has the member.
 				tool, _ = splice.Set(tool, named, of.member)
 			}
@@ -36,16 +36,16 @@ func identify(tool jsontext.Value, external string) jsontext.Value {
 	return tool
 }
 
-// survey finds the $ids of a schema and the documents that it refers to.
-func survey(schema jsontext.Value) renaming {
-	r := renaming{ids: map[document]bool{}}
+// scanIDs finds the $ids of a schema and the documents that it refers to.
+func scanIDs(schema jsontext.Value) idRenamer {
+	r := idRenamer{ids: map[document]bool{}}
 	r.schema(schema, &url.URL{}, 0)
 	return r
 }
 
-// ownIDs returns the schema with the mark at the end of its $ids and of the references to them.
-func ownIDs(schema jsontext.Value, mark string) jsontext.Value {
-	r := survey(schema)
+// markIDs returns the schema with the mark at the end of its $ids and of the references to them.
+func markIDs(schema jsontext.Value, mark string) jsontext.Value {
+	r := scanIDs(schema)
 	if len(r.ids) == 0 {
 		return schema
 	}
@@ -53,8 +53,8 @@ func ownIDs(schema jsontext.Value, mark string) jsontext.Value {
 	return r.schema(schema, &url.URL{}, 0)
 }
 
-// renaming walks over a schema twice: first to find its $ids, then to change them.
-type renaming struct {
+// idRenamer walks over a schema twice: first to find its $ids, then to change them.
+type idRenamer struct {
 	mark string
 	ids  map[document]bool // resolved against the $ids around them
 	// refs are the documents that are referred to. They are not recorded while write is true.
@@ -69,8 +69,8 @@ var (
 	byElement = wordsOf("items prefixItems allOf anyOf oneOf")
 )
 
-// referring are the keywords whose value is a URI of a schema. $anchor and $dynamicAnchor are not
-// among them, because they are names within the enclosing $id.
+// referring are the keywords whose value is a ClientURI of a schema. $anchor and $dynamicAnchor are
+// not among them, because they are names within the enclosing $id.
 var referring = []string{"$ref", "$dynamicRef", "$recursiveRef"}
 
 func wordsOf(list string) map[string]bool {
@@ -82,7 +82,7 @@ func wordsOf(list string) map[string]bool {
 }
 
 // schema walks over one schema. Base is the enclosing $id.
-func (r *renaming) schema(raw jsontext.Value, base *url.URL, depth int) jsontext.Value {
+func (r *idRenamer) schema(raw jsontext.Value, base *url.URL, depth int) jsontext.Value {
 	if raw.Kind() != '{' || depth > maxSchemaDepth {
 		return raw
 	}
@@ -121,7 +121,7 @@ func (r *renaming) schema(raw jsontext.Value, base *url.URL, depth int) jsontext
 func isName(id string) bool { return id != "" && id[0] != '#' }
 
 // note records a reference to another document.
-func (r *renaming) note(base *url.URL, ref string) {
+func (r *idRenamer) note(base *url.URL, ref string) {
 	path, _, _ := strings.Cut(ref, "#")
 	if to, err := base.Parse(path); path != "" && err == nil {
 		r.refs = append(r.refs, documentOf(to))
@@ -129,14 +129,14 @@ func (r *renaming) note(base *url.URL, ref string) {
 }
 
 // refers reports whether a reference leads to a schema that has an $id.
-func (r *renaming) refers(base *url.URL, ref string) bool {
+func (r *idRenamer) refers(base *url.URL, ref string) bool {
 	path, _, _ := strings.Cut(ref, "#")
 	to, err := base.Parse(path)
 	return path != "" && err == nil && r.ids[documentOf(to)]
 }
 
-// document is a URI without its fragment, in a normal form, so that different spellings of a URI
-// are equal. Validators compare URIs in such a form (RFC 3986 §6.2.2).
+// document is a ClientURI without its fragment, in a normal form, so that different spellings of a
+// ClientURI are equal. Validators compare URIs in such a form (RFC 3986 §6.2.2).
 type document struct{ scheme, host, path, query string }
 
 func documentOf(u *url.URL) document {
@@ -144,7 +144,7 @@ func documentOf(u *url.URL) document {
 }
 
 // marked returns an $id or a reference with the mark inserted before its fragment.
-func (r *renaming) marked(said string) string {
+func (r *idRenamer) marked(said string) string {
 	document, fragment, cut := strings.Cut(said, "#")
 	separator := "?"
 	if strings.Contains(document, "?") {

@@ -59,7 +59,7 @@ func TestSchemasHaveIDsOfTheirOwn(t *testing.T) {
 			if len(list) != 1 || string(list[0]) != want {
 				t.Errorf("got  %s\nwant %s", list, want)
 			}
-			odd := catalog.Odd(catalog.Tools, true, []jsontext.Value{jsontext.Value(item)})
+			odd := catalog.ItemIssues(catalog.Tools, true, []jsontext.Value{jsontext.Value(item)})
 			if changed := c.schema != c.want; changed != (len(odd) == 1 &&
 				odd[0].Action == catalog.Repaired && odd[0].First == "t") {
 				t.Errorf("counted %+v, changed %t", odd, changed)

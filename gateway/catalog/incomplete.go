@@ -22,7 +22,7 @@ func Incomplete(words map[string]string) jsontext.Value {
 		return nil
 	}
 	object, told := jsontext.Value("{}"), 0
-	for server, why := range order.Of(words) {
+	for server, why := range order.Sorted(words) {
 		if told == MaxIncomplete {
 			more := fmt.Sprintf("%d more servers lack something", len(words)-told)
 			object, _ = splice.Set(object, splice.Quote(more), "and") // object is a JSON object

@@ -1,5 +1,6 @@
 // Package catalog merges the lists of many servers into one, and maps a name in the merged list
-// back to its server. Items stay raw JSON; only the member with their name or URI is rewritten.
+// back to its server. Items stay raw JSON; only the member with their name or ClientURI is
+// rewritten.
 //
 // It does not know how lists are fetched, which client requests them, or what a connection is.
 package catalog
@@ -37,8 +38,8 @@ func (k Kind) Method() string { return kinds[k].method }
 // Capability returns the capability that a server with the list declares.
 func (k Kind) Capability() string { return kinds[k].capability }
 
-// Listed returns the list that a method requests.
-func Listed(method string) (Kind, bool) {
+// KindOfMethod returns the list that a method requests.
+func KindOfMethod(method string) (Kind, bool) {
 	for _, k := range Kinds() {
 		if k.Method() == method {
 			return k, true
@@ -54,8 +55,8 @@ func (k Kind) Changed() string { return kinds[k].changed }
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Tools, Prompts, Resources, Templates} }
 
-// Touched returns the lists to fetch again after a notification from a server.
-func Touched(notification string) (touched []Kind) {
+// ChangedKinds returns the lists to fetch again after a notification from a server.
+func ChangedKinds(notification string) (touched []Kind) {
 	for _, k := range Kinds() {
 		if k.Changed() == notification {
 			touched = append(touched, k)

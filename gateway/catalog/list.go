@@ -76,14 +76,14 @@ func (l List) Page(
 	var after position
 	if cursor != "" {
 		var ok bool
-		if after, ok = l.open(scope, cursor); !ok {
+		if after, ok = l.decodeCursor(scope, cursor); !ok {
 			return nil, protocol.StateInvalid("cursor")
 		}
 	}
 	out, last := l.begin(PageSize), position{}
-	for at, item := range l.behind(after) {
+	for at, item := range l.after(after) {
 		if out.items == PageSize {
-			return out.end(l.seal(scope, last)), nil
+			return out.end(l.encodeCursor(scope, last)), nil
 		}
 		out.add(show(at.server, item))
 		last = at
@@ -91,9 +91,9 @@ func (l List) Page(
 	return out.end(""), nil
 }
 
-// behind yields the items after a position, in the order of names. It skips the parts before the
+// after yields the items after a position, in the order of names. It skips the parts before the
 // position, and sorts only the parts that it reaches.
-func (l List) behind(after position) iter.Seq2[position, jsontext.Value] {
+func (l List) after(after position) iter.Seq2[position, jsontext.Value] {
 	return func(yield func(position, jsontext.Value) bool) {
 		parts := make([]*Part, 0, len(l.parts))
 		for i := range l.parts {
@@ -103,7 +103,7 @@ func (l List) behind(after position) iter.Seq2[position, jsontext.Value] {
 		}
 		slices.SortFunc(parts, func(a, b *Part) int { return cmp.Compare(a.Server, b.Server) })
 		for _, p := range parts {
-			for _, i := range p.behind(after) {
+			for _, i := range p.after(after) {
 				if !yield(position{p.Server, p.Names[i]}, p.Items[i]) {
 					return
 				}
@@ -112,8 +112,8 @@ func (l List) behind(after position) iter.Seq2[position, jsontext.Value] {
 	}
 }
 
-// behind returns the indexes of a part's items after a position, in the order of names.
-func (p *Part) behind(after position) []int {
+// after returns the indexes of a part's items after a position, in the order of names.
+func (p *Part) after(after position) []int {
 	places := make([]int, 0, len(p.Names))
 	for i, name := range p.Names {
 		if p.Server != after.server || name > after.name {

@@ -14,9 +14,9 @@ const separator = "__"
 // MaxExternal is the longest name, in characters, that every known client accepts.
 const MaxExternal = 64
 
-// kept is how many characters of a longer name are kept. The rest is `_` and the first 8
+// keptRunes is how many characters of a longer name are kept. The rest is `_` and the first 8
 // hexadecimal digits of a hash.
-const kept = MaxExternal - 1 - 8
+const keptRunes = MaxExternal - 1 - 8
 
 // External returns the name of a server's tool or prompt in the merged list. A name that would be
 // too long is cut and ends in a digest, and so does an empty name. Such a name cannot be split
@@ -33,13 +33,13 @@ func External(server, name string) string {
 // hexadecimal digits of the SHA-256 of server, NUL, name.
 func digested(server, name, full string) string {
 	sum := sha256.Sum256([]byte(server + "\x00" + name))
-	return firstRunes(full, kept) + "_" + hex.EncodeToString(sum[:4])
+	return firstRunes(full, keptRunes) + "_" + hex.EncodeToString(sum[:4])
 }
 
-// fitting returns a tool's name with an underscore in place of each character that the interfaces
+// sanitized returns a tool's name with an underscore in place of each character that the interfaces
 // of models refuse: they accept ^[a-zA-Z0-9_-]{1,64}$. A name without such a character stays
 // unchanged.
-func fitting(name string) string {
+func sanitized(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' ||
 			r == '-' {
@@ -62,7 +62,7 @@ type toolNames struct {
 func namesOfTools(server string, names map[string]bool) toolNames {
 	t := toolNames{server, map[string]int{}, map[string]bool{}}
 	for name := range names {
-		fit := fitting(name)
+		fit := sanitized(name)
 		t.fits[fit]++
 		t.plain[fit] = t.plain[fit] || fit == name
 	}
@@ -72,7 +72,7 @@ func namesOfTools(server string, names map[string]bool) toolNames {
 // external returns the external name of a tool. A changed name ends in a digest if another tool
 // of the server has the same name. A name that needs no change stays unchanged.
 func (t toolNames) external(name string) string {
-	fit := fitting(name)
+	fit := sanitized(name)
 	if fit != name && (t.plain[fit] || t.fits[fit] > 1) {
 		return digested(t.server, name, t.server+separator+fit)
 	}
@@ -88,8 +88,8 @@ func ToolName(server, name string) string {
 	return namesOfTools(server, map[string]bool{name: true}).external(name)
 }
 
-// split splits a name of the merged list into server and name.
-func split(external string) (server, name string, ok bool) {
+// splitName splits a name of the merged list into server and name.
+func splitName(external string) (server, name string, ok bool) {
 	server, name, ok = strings.Cut(external, separator)
 	return server, name, ok && server != "" && name != ""
 }

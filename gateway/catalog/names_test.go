@@ -77,9 +77,9 @@ func TestPromptNamesStay(t *testing.T) {
 	}
 }
 
-// The order of the configuration decides which server owns a URI. A server behind one that has
-// not listed yet owns no URI, so that no URI changes its owner when the earlier server lists the
-// same.
+// The order of the configuration decides which server owns a ClientURI. A server behind one that
+// has not listed yet owns no ClientURI, so that no ClientURI changes its owner when the earlier
+// server lists the same.
 func TestOwnersDoNotChangeWhileServersStart(t *testing.T) {
 	slow := Server{Name: "slow", Pending: true}
 	up := offer("slow", map[Kind][]string{Resources: {"x:1"}, Templates: {"t:{id}"}})
@@ -117,7 +117,7 @@ func TestOwnersDoNotChangeWhileServersStart(t *testing.T) {
 			t.Errorf("%s leads to %s while slow may have it", uri, why)
 		}
 	}
-	if got := before.URI("fast", "y:1"); got != "mcpd://fast/y%3A1" {
+	if got := before.ClientURI("fast", "y:1"); got != "mcpd://fast/y%3A1" {
 		t.Errorf("a link to y:1 is %s", got)
 	}
 }
@@ -179,7 +179,7 @@ func TestPagesLeadToTheirServer(t *testing.T) {
 	}
 }
 
-// Every URI that a server mentions, wherever the protocol allows one, reaches the client in a
+// Every ClientURI that a server mentions, wherever the protocol allows one, reaches the client in a
 // form that leads back to the server.
 func TestEveryURIOutward(t *testing.T) {
 	c := New([]Server{
@@ -217,12 +217,14 @@ func TestEveryURIOutward(t *testing.T) {
 		{"tools/call", `{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"tool_result","content":[` + embedded("x:1") + `]}}]}}}}`,
 			`{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"tool_result","content":[` + embedded(wrapped) + `]}}]}}}}`},
 	} {
-		if got := string(c.Result(Reading{Server: "b", Method: row.method},
+		if got := string(c.Result(AnswerContext{Server: "b", Method: row.method},
 			jsontext.Value(row.in))); got != row.want {
 			t.Errorf("%s %s = %s, want %s", row.method, row.in, got, row.want)
 		}
 	}
-	asked := Reading{Server: "b", Method: "resources/read", Asked: "mcpd://b/b%3A1", Own: "b:1"}
+	asked := AnswerContext{
+		Server: "b", Method: "resources/read", ClientURI: "mcpd://b/b%3A1", ServerURI: "b:1",
+	}
 	if got := string(c.Result(asked,
 		jsontext.Value(`{"contents":[{"uri":"b:1"},{"uri":"x:1"}]}`))); got !=
 		`{"contents":[{"uri":"mcpd://b/b%3A1"},{"uri":"`+wrapped+`"}]}` {
@@ -235,9 +237,9 @@ func TestEveryURIOutward(t *testing.T) {
 	}
 }
 
-// A URI that leads nowhere by itself finds the server that gave it to this principal. Of several
-// servers the first in the order of the configuration is chosen. The number of remembered URIs is
-// bounded and counted.
+// A ClientURI that leads nowhere by itself finds the server that gave it to this principal. Of
+// several servers the first in the order of the configuration is chosen. The number of remembered
+// URIs is bounded and counted.
 func TestReferencesLeadBack(t *testing.T) {
 	c := New([]Server{
 		offer("a", map[Kind][]string{Resources: {"a:1"}}),
@@ -247,8 +249,8 @@ func TestReferencesLeadBack(t *testing.T) {
 	refs := NewReferences(func(int) bool { return room }, func(n int) { kept += n })
 	give := func(server, principal string, uris ...string) {
 		for _, uri := range uris {
-			c.Result(Reading{Server: server, Method: "tools/call", Given: func(uri string) {
-				refs.Give(principal, server, uri)
+			c.Result(AnswerContext{Server: server, Method: "tools/call", OnURI: func(uri string) {
+				refs.Add(principal, server, uri)
 			}},
 				jsontext.Value(fmt.Sprintf(`{"content":[{"type":"resource_link","uri":%q}]}`, uri)))
 		}
@@ -256,7 +258,7 @@ func TestReferencesLeadBack(t *testing.T) {
 	leads := func(principal, uri string) string {
 		to, _ := c.Route("resources/read", jsontext.Value(fmt.Sprintf(`{"uri":%q}`, uri)),
 			func(uri string, order []string) (string, bool) {
-				return refs.Giver(principal, uri, order)
+				return refs.ServerOf(principal, uri, order)
 			})
 		return to.Server
 	}
@@ -276,19 +278,19 @@ func TestReferencesLeadBack(t *testing.T) {
 		t.Errorf("%d bytes are kept, want %d", kept, want)
 	}
 	for i := range MaxReferences {
-		refs.Give("ci", "b", fmt.Sprintf("n:%d", i))
+		refs.Add("ci", "b", fmt.Sprintf("n:%d", i))
 	}
 	if leads("ci", "skill://x/SKILL.md") != "" || leads("ci", "n:0") != "b" {
 		t.Error("not the oldest is forgotten")
 	}
 	for i := range 100 {
-		refs.Give("ci", "b", fmt.Sprintf("long:%d/%s", i, strings.Repeat("x", MaxURI-20)))
+		refs.Add("ci", "b", fmt.Sprintf("long:%d/%s", i, strings.Repeat("x", MaxURI-20)))
 	}
 	if kept > MaxReferenceBytes {
 		t.Errorf("%d bytes are kept", kept)
 	}
 	room = false
-	refs.Give("else", "b", "no:room")
+	refs.Add("else", "b", "no:room")
 	if leads("else", "no:room") != "" {
 		t.Error("it is remembered without room")
 	}

@@ -16,11 +16,11 @@ const (
 	Repaired Action = "repaired"
 )
 
-// Oddity is the treatment of some items of one list.
-type Oddity struct {
+// ItemIssue is the treatment of some items of one list.
+type ItemIssue struct {
 	Action Action
 	Count  int
-	// First is the name or URI of one of them, if it could be read.
+	// First is the name or ClientURI of one of them, if it could be read.
 	First string
 	// Why is the fault of the first item that is left out.
 	Why string
@@ -29,19 +29,19 @@ type Oddity struct {
 // maxShown bounds First and Why, each in bytes.
 const maxShown = 200
 
-// Odd returns how the list of all servers treats the faulty items of one server, see Sound.
+// ItemIssues returns how the list of all servers treats the faulty items of one server, see Repair.
 // Legacy is the era of the server, because the schemas of the modern era allow more.
-func Odd(k Kind, legacy bool, items []jsontext.Value) (odd []Oddity) {
-	var left, repaired Oddity
+func ItemIssues(k Kind, legacy bool, items []jsontext.Value) (odd []ItemIssue) {
+	var left, repaired ItemIssue
 	listed := map[string]bool{}
-	note := func(o *Oddity, a Action, name, why string) {
+	note := func(o *ItemIssue, a Action, name, why string) {
 		if o.Count++; o.Count == 1 {
 			o.Action, o.First, o.Why = a, Ellipsis(name, maxShown), Ellipsis(why, maxShown)
 		}
 	}
 	for _, item := range items {
 		name, unnamed := nameOf(k, item)
-		sound, fault := Sound(k, legacy, item)
+		sound, fault := Repair(k, legacy, item)
 		switch {
 		case fault != "":
 			note(&left, LeftOut, name, fault)
@@ -52,13 +52,13 @@ func Odd(k Kind, legacy bool, items []jsontext.Value) (odd []Oddity) {
 		case listed[name]:
 			note(&left, LeftOut, name, "the server lists it twice")
 			continue
-		case string(sound) != string(item), k == Resources && !parses(name),
-			k == Tools && len(identify(item, "x")) != len(item):
+		case string(sound) != string(item), k == Resources && !clientsParse(name),
+			k == Tools && len(makeIDsUnique(item, "x")) != len(item):
 			note(&repaired, Repaired, name, "")
 		}
 		listed[name] = true
 	}
-	for _, o := range []Oddity{left, repaired} {
+	for _, o := range []ItemIssue{left, repaired} {
 		if o.Count > 0 {
 			odd = append(odd, o)
 		}
@@ -66,9 +66,9 @@ func Odd(k Kind, legacy bool, items []jsontext.Value) (odd []Oddity) {
 	return odd
 }
 
-// Summary describes the oddities of all lists for a reader: "tools: 2 left out (a: tool.name is
-// not a string), 1 repaired (b)". It is empty if there are none.
-func Summary(odd [kindCount][]Oddity) string {
+// DescribeIssues describes the oddities of all lists for a reader: "tools: 2 left out (a: tool.name
+// is not a string), 1 repaired (b)". It is empty if there are none.
+func DescribeIssues(odd [kindCount][]ItemIssue) string {
 	var lists []string
 	for k, of := range odd {
 		var all []string

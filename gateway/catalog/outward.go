@@ -8,39 +8,39 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// URI returns the URI by which a client is to request a server's resource: the server's own URI
-// if it leads back to the server, else the wrapped form. A web page that no server lists stays
-// unchanged, because clients fetch it themselves. A URI that contains its own content stays
-// unchanged too.
-func (a *Addresses) URI(server, uri string) string {
-	if ofItself(uri) {
+// ClientURI returns the ClientURI by which a client is to request a server's resource: the server's
+// own ClientURI if it leads back to the server, else the wrapped form. A web page that no server
+// lists stays unchanged, because clients fetch it themselves. A ClientURI that contains its own
+// content stays unchanged too.
+func (a *Router) ClientURI(server, uri string) string {
+	if isInline(uri) {
 		return uri
 	}
 	found, ok := a.locate(uri)
 	switch {
 	case isPage(uri):
-	case ok && found == origin{server, uri} && parses(uri):
+	case ok && found == origin{server, uri} && clientsParse(uri):
 		return uri
-	case !ok && ofWeb(uri):
+	case !ok && isWebURL(uri):
 		return uri
 	}
 	return Wrap(server, uri)
 }
 
-// Reading describes a request to one server, as far as the rewriting of the answer needs it.
-type Reading struct {
+// AnswerContext describes a request to one server, as far as the rewriting of the answer needs it.
+type AnswerContext struct {
 	Server, Method string
-	// Asked is the URI that the client requested, and Own is the server's URI for the same resource.
-	// Both are empty if the request has no URI.
-	Asked, Own string
-	// Given, if not nil, is called with each of the server's own URIs that the client receives and
+	// Asked is the ClientURI that the client requested, and Own is the server's ClientURI for the same
+	// resource. Both are empty if the request has no ClientURI.
+	ClientURI, ServerURI string
+	// OnURI, if not nil, is called with each of the server's own URIs that the client receives and
 	// that no list or template leads back from.
-	Given func(uri string)
+	OnURI func(uri string)
 }
 
-// outward rewrites the messages of a server for clients of the list of all servers.
-type outward struct {
-	*Addresses
+// uriRewriter rewrites the messages of a server for clients of the list of all servers.
+type uriRewriter struct {
+	*Router
 	server     string
 	asked, own string
 	given      func(string)
@@ -49,11 +49,11 @@ type outward struct {
 // Result rewrites the URIs in a server's result that the client may send back: those of links,
 // embedded resources, contents and pages, and those in the server's questions of an incomplete
 // result.
-func (a *Addresses) Result(r Reading, result jsontext.Value) jsontext.Value {
-	if !Linked(result) {
+func (a *Router) Result(r AnswerContext, result jsontext.Value) jsontext.Value {
+	if !MayHaveURIs(result) {
 		return result
 	}
-	o := outward{Addresses: a, server: r.Server, given: r.Given}
+	o := uriRewriter{Router: a, server: r.Server, given: r.OnURI}
 	switch r.Method {
 	case "tools/call", "tasks/result":
 		result = o.each(
@@ -63,16 +63,16 @@ func (a *Addresses) Result(r Reading, result jsontext.Value) jsontext.Value {
 		)
 	case "tasks/get":
 		result = member(result, "result", func(of jsontext.Value) jsontext.Value {
-			return a.Result(Reading{Server: r.Server, Method: "tools/call", Given: r.Given}, of)
+			return a.Result(AnswerContext{Server: r.Server, Method: "tools/call", OnURI: r.OnURI}, of)
 		})
 	case "prompts/get":
 		result = o.messages(result)
 	case "resources/read":
-		o.asked, o.own = r.Asked, r.Own
+		o.asked, o.own = r.ClientURI, r.ServerURI
 		result = o.each(
 			result,
 			"contents",
-			func(content jsontext.Value) jsontext.Value { return o.withMeta(o.renamed(content)) },
+			func(content jsontext.Value) jsontext.Value { return o.withMeta(o.withURI(content)) },
 		)
 	default:
 		return result
@@ -86,25 +86,26 @@ func (a *Addresses) Result(r Reading, result jsontext.Value) jsontext.Value {
 }
 
 // Question rewrites the same URIs in a server's request to a client.
-func (a *Addresses) Question(server, method string, params jsontext.Value) jsontext.Value {
-	if method != "sampling/createMessage" || !Linked(params) {
+func (a *Router) Question(server, method string, params jsontext.Value) jsontext.Value {
+	if method != "sampling/createMessage" || !MayHaveURIs(params) {
 		return params
 	}
-	return outward{Addresses: a, server: server}.messages(params)
+	return uriRewriter{Router: a, server: server}.messages(params)
 }
 
-// Linked reports whether the JSON may contain URIs to rewrite. The check is cheap even for a
+// MayHaveURIs reports whether the JSON may contain URIs to rewrite. The check is cheap even for a
 // large text. A member name that contains escapes could be any name, so it counts.
-func Linked(result jsontext.Value) bool {
+func MayHaveURIs(result jsontext.Value) bool {
 	return bytes.Contains(result, []byte(`ri"`)) || bytes.Contains(result, []byte(`Template"`)) ||
 		bytes.Contains(result, []byte(`\u00`))
 }
 
-// Error rewrites the data of a server's error answer: the URI of the resource that the error is
-// about.
-func (a *Addresses) Error(r Reading, data jsontext.Value) jsontext.Value {
+// Error rewrites the data of a server's error answer: the ClientURI of the resource that the error
+// is about.
+func (a *Router) Error(r AnswerContext, data jsontext.Value) jsontext.Value {
 	if member := addressed[r.Method].member; len(member) > 0 && member[0] == "uri" {
-		return outward{Addresses: a, server: r.Server, asked: r.Asked, own: r.Own}.renamed(data)
+		return uriRewriter{Router: a, server: r.Server, asked: r.ClientURI,
+			own: r.ServerURI}.withURI(data)
 	}
 	return data
 }
@@ -114,7 +115,7 @@ const nested = 3
 
 // messages rewrites the messages of a prompt or of a sampling request. Each message has one block
 // or several.
-func (o outward) messages(of jsontext.Value) jsontext.Value {
+func (o uriRewriter) messages(of jsontext.Value) jsontext.Value {
 	return o.each(
 		of,
 		"messages",
@@ -123,7 +124,7 @@ func (o outward) messages(of jsontext.Value) jsontext.Value {
 }
 
 // content rewrites the content of a message, or of a tool's result within a message.
-func (o outward) content(of jsontext.Value, depth int) jsontext.Value {
+func (o uriRewriter) content(of jsontext.Value, depth int) jsontext.Value {
 	return member(of, "content", func(content jsontext.Value) jsontext.Value {
 		if content.Kind() != '[' {
 			return o.block(content, depth)
@@ -136,15 +137,15 @@ func (o outward) content(of jsontext.Value, depth int) jsontext.Value {
 }
 
 // block rewrites one block of content.
-func (o outward) block(block jsontext.Value, depth int) jsontext.Value {
+func (o uriRewriter) block(block jsontext.Value, depth int) jsontext.Value {
 	switch kind, _ := splice.GetString(block, "type"); {
 	case kind == "resource_link":
-		block = o.renamed(block)
+		block = o.withURI(block)
 	case kind == "resource":
 		block = member(
 			block,
 			"resource",
-			func(r jsontext.Value) jsontext.Value { return o.withMeta(o.renamed(r)) },
+			func(r jsontext.Value) jsontext.Value { return o.withMeta(o.withURI(r)) },
 		)
 	case kind == "tool_result" && depth > 0:
 		block = o.content(block, depth-1)
@@ -154,7 +155,7 @@ func (o outward) block(block jsontext.Value, depth int) jsontext.Value {
 
 // withMeta rewrites the page that _meta names: in ui.resourceUri of MCP Apps, in the older form
 // of it, and in the form of clients from before the specification.
-func (o outward) withMeta(of jsontext.Value) jsontext.Value {
+func (o uriRewriter) withMeta(of jsontext.Value) jsontext.Value {
 	return member(of, "_meta", func(meta jsontext.Value) jsontext.Value {
 		return splice.MapMembers(meta, func(m splice.Member) (jsontext.Value, bool) {
 			switch {
@@ -168,24 +169,24 @@ func (o outward) withMeta(of jsontext.Value) jsontext.Value {
 	})
 }
 
-// page rewrites the URI of a page. Any other URI stays unchanged.
-func (o outward) page(raw jsontext.Value) jsontext.Value {
+// page rewrites the ClientURI of a page. Any other ClientURI stays unchanged.
+func (o uriRewriter) page(raw jsontext.Value) jsontext.Value {
 	if uri, ok := splice.Unquote(raw); ok && isPage(uri) {
 		return o.uri(raw)
 	}
 	return raw
 }
 
-// renamed rewrites the member uri of an object.
-func (o outward) renamed(
+// withURI rewrites the member uri of an object.
+func (o uriRewriter) withURI(
 	object jsontext.Value,
 ) jsontext.Value {
 	return member(object, "uri", o.uri)
 }
 
-// uri rewrites one URI. The resource that the client requested keeps the URI that the client
-// used.
-func (o outward) uri(raw jsontext.Value) jsontext.Value {
+// uri rewrites one ClientURI. The resource that the client requested keeps the ClientURI that the
+// client used.
+func (o uriRewriter) uri(raw jsontext.Value) jsontext.Value {
 	uri, ok := splice.Unquote(raw)
 	if !ok || uri == "" {
 		return raw
@@ -193,8 +194,8 @@ func (o outward) uri(raw jsontext.Value) jsontext.Value {
 	if uri == o.own {
 		return splice.Quote(o.asked)
 	}
-	external := o.URI(o.server, uri)
-	if o.given != nil && !ofItself(uri) {
+	external := o.ClientURI(o.server, uri)
+	if o.given != nil && !isInline(uri) {
 		if _, led := o.locate(uri); !led {
 			o.given(uri)
 		}
@@ -206,7 +207,7 @@ func (o outward) uri(raw jsontext.Value) jsontext.Value {
 }
 
 // each rewrites every element of an array that is a member of an object.
-func (o outward) each(
+func (o uriRewriter) each(
 	object jsontext.Value,
 	name string,
 	f func(jsontext.Value) jsontext.Value,

@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// special are the schemes whose URIs need a host (WHATWG URL §special-scheme). The host of a file
-// URI may be empty.
-var special = []string{"http", "https", "ws", "wss", "ftp", "file"}
+// schemesWithHost are the schemes whose URIs need a host (WHATWG URL §special-scheme). The host of
+// a file ClientURI may be empty.
+var schemesWithHost = []string{"http", "https", "ws", "wss", "ftp", "file"}
 
-// parses reports whether the URL parsers of clients accept a URI. The parser of the Python SDK
-// fails a whole list because of one URI that it rejects: a relative URI, or one with an
-// impossible host or port.
-func parses(uri string) bool {
+// clientsParse reports whether the URL parsers of clients accept a ClientURI. The parser of the
+// Python SDK fails a whole list because of one ClientURI that it rejects: a relative ClientURI, or
+// one with an impossible host or port.
+func clientsParse(uri string) bool {
 	scheme, rest, found := strings.Cut(uri, ":")
 	if !found || !isScheme(scheme) || strings.ContainsFunc(uri, control) {
 		return false
 	}
-	needsHost := slices.Contains(special, strings.ToLower(scheme))
+	needsHost := slices.Contains(schemesWithHost, strings.ToLower(scheme))
 	rest, found = strings.CutPrefix(rest, "//")
 	if !found {
 		return !needsHost
@@ -61,7 +61,7 @@ func cutPort(authority string) (host string, port, ok bool) {
 }
 
 // isHost reports whether a host is valid: an IPv6 address in brackets, or a text without
-// forbidden characters (WHATWG URL §forbidden-host-code-point). A host of a web URI must be a
+// forbidden characters (WHATWG URL §forbidden-host-code-point). A host of a web ClientURI must be a
 // name or an address.
 func isHost(host string, web bool) bool {
 	if inner, ok := strings.CutPrefix(host, "["); ok {

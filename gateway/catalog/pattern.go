@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// goodPattern reports whether JavaScript accepts a regular expression with the flag u, with which
+// validPattern reports whether JavaScript accepts a regular expression with the flag u, with which
 // validators compile patterns (ECMA-262 §22.2.1). Go's package regexp cannot tell, because it has
 // another grammar. A pattern on which engines differ is rejected, for example one with modifiers
 // or with two groups of one name.
-func goodPattern(pattern string) bool {
+func validPattern(pattern string) bool {
 	if len(pattern) > maxPattern {
 		return false
 	}
 	p := patternParser{rest: pattern, named: map[string]bool{}}
-	return p.disjunction(0) && p.rest == "" && p.refersWell()
+	return p.disjunction(0) && p.rest == "" && p.referencesResolve()
 }
 
 // Bounds of patterns. A longer or deeper pattern counts as invalid.
@@ -32,18 +32,18 @@ type patternParser struct {
 	// named has the names of groups.
 	named map[string]bool
 	// asked are the names that are referred to.
-	asked []string
-	// most is the highest group number that is referred to.
-	most int
+	references []string
+	// highestReference is the highest group number that is referred to.
+	highestReference int
 }
 
-func (p *patternParser) refersWell() bool {
-	for _, name := range p.asked {
+func (p *patternParser) referencesResolve() bool {
+	for _, name := range p.references {
 		if !p.named[name] {
 			return false
 		}
 	}
-	return p.most <= p.groups
+	return p.highestReference <= p.groups
 }
 
 // take consumes a text if it comes next.

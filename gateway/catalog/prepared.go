@@ -29,14 +29,14 @@ func (p *Prepared) Size() (n int) {
 // part returns one server's part of the list of a kind.
 func (c *Catalog) part(s Server, k Kind, taken map[string]bool) Part {
 	if k >= Resources || s.Prepared == nil || s.Items[k] == nil {
-		return c.take(s, k, taken)
+		return c.convert(s, k, taken)
 	}
 	made := s.Prepared.by[k]
 	if made == nil {
 		alone := newCatalog([]Server{s})
 		made = &prepared{
-			part:     alone.take(s, k, map[string]bool{}),
-			cut:      alone.cut[k],
+			part:     alone.convert(s, k, map[string]bool{}),
+			cut:      alone.renamed[k],
 			problems: alone.problems,
 			size:     alone.size,
 		}
@@ -44,10 +44,10 @@ func (c *Catalog) part(s Server, k Kind, taken map[string]bool) Part {
 	}
 	c.problems = append(c.problems, made.problems...)
 	if len(made.cut) > 0 {
-		if c.cut[k] == nil {
-			c.cut[k] = map[string]origin{}
+		if c.renamed[k] == nil {
+			c.renamed[k] = map[string]origin{}
 		}
-		maps.Copy(c.cut[k], made.cut)
+		maps.Copy(c.renamed[k], made.cut)
 	}
 	return made.part
 }

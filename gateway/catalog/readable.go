@@ -11,15 +11,15 @@ import (
 // nest up to 200 levels deep, and an item of a list is four levels deep in its message.
 const MaxItemDepth = 190
 
-// readable returns why some official SDK would reject a list with the item, or an empty string.
+// readFault returns why some official SDK would reject a list with the item, or an empty string.
 // The reasons are nesting deeper than most, and a number beyond double precision, which becomes
 // Infinity. The item is valid JSON.
-func readable(item jsontext.Value, most int) (fault string) {
+func readFault(item jsontext.Value, most int) (fault string) {
 	depth := 0
 	for i := 0; i < len(item); i++ {
 		switch b := item[i]; b {
 		case '"':
-			i += behindText(item[i+1:])
+			i += stringEnd(item[i+1:])
 		case '{', '[':
 			if depth++; depth > most {
 				return "nests deeper than " + strconv.Itoa(most)
@@ -40,8 +40,8 @@ func readable(item jsontext.Value, most int) (fault string) {
 	return ""
 }
 
-// behindText returns the distance to the position after the quote that ends a string.
-func behindText(rest jsontext.Value) int {
+// stringEnd returns the distance to the position after the quote that ends a string.
+func stringEnd(rest jsontext.Value) int {
 	for i := 0; ; i++ {
 		n := bytes.IndexAny(rest[i:], `"\\`)
 		if n < 0 {

@@ -11,9 +11,10 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// naming holds the names in one schema, and the references to them. A validator fails the whole
-// list of tools if a name occurs twice, a reference leads nowhere, or references form a cycle.
-type naming struct {
+// schemaNames holds the names in one schema, and the references to them. A validator fails the
+// whole list of tools if a name occurs twice, a reference leads nowhere, or references form a
+// cycle.
+type schemaNames struct {
 	// documents are the parts that have an $id, and the schema itself.
 	documents map[document]jsontext.Value
 	// names maps anchors to places. The path of an anchor is "#" and its name.
@@ -52,7 +53,7 @@ const maxDocuments = 100
 var goodID = regexp.MustCompile(`^([A-Za-z0-9._~:/?&=@+,;!$*'()-]+#?|#[A-Za-z_][-A-Za-z0-9._]*)$`)
 
 // enter records the $id of a schema, and returns the location of the schema's parts.
-func (r *naming) enter(schema jsontext.Value, at location) (location, bool) {
+func (r *schemaNames) enter(schema jsontext.Value, at location) (location, bool) {
 	if r.documents == nil {
 		r.documents, r.names, r.within = map[document]jsontext.Value{}, map[place]place{},
 			map[place]place{}
@@ -95,7 +96,7 @@ func badPort(u *url.URL) bool {
 }
 
 // name records an anchor. It reports whether the anchor is the first of that name.
-func (r *naming) name(at location, anchor string) bool {
+func (r *schemaNames) name(at location, anchor string) bool {
 	named := place{at.of, "#" + anchor}
 	if _, twice := r.names[named]; twice {
 		return false
@@ -108,7 +109,7 @@ func (r *naming) name(at location, anchor string) bool {
 const metaSchema = "http://json-schema.org/draft-07/schema"
 
 // refer records a reference.
-func (r *naming) refer(at location, ref string) bool {
+func (r *schemaNames) refer(at location, ref string) bool {
 	path, fragment, _ := strings.Cut(ref, "#")
 	to := referral{from: place{at.of, pathOf(at.path)}, to: place{of: at.of}}
 	if path != "" {
@@ -135,9 +136,9 @@ func (r *naming) refer(at location, ref string) bool {
 	return true
 }
 
-// refersWell reports whether each reference leads to a part of the schema, and no references form
-// a cycle.
-func (r *naming) refersWell() bool {
+// referencesResolve reports whether each reference leads to a part of the schema, and no references
+// form a cycle.
+func (r *schemaNames) referencesResolve() bool {
 	pointers := map[document][][]string{}
 	next := map[place]place{}
 	for _, ref := range r.refs {
@@ -163,16 +164,16 @@ func (r *naming) refersWell() bool {
 		}
 	}
 	for of, paths := range pointers {
-		if !lead(r.documents[of], paths) {
+		if !pathsExist(r.documents[of], paths) {
 			return false
 		}
 	}
-	return !circles(next)
+	return !hasCycle(next)
 }
 
 // inner returns a place as a place of the innermost document. Ok is false if the path to it leads
 // through another document.
-func (r *naming) inner(at place) (to place, ok bool) {
+func (r *schemaNames) inner(at place) (to place, ok bool) {
 	for outer, document := range r.within {
 		switch {
 		case outer == at:
@@ -185,8 +186,8 @@ func (r *naming) inner(at place) (to place, ok bool) {
 	return at, true
 }
 
-// circles reports whether any place leads back to itself.
-func circles(next map[place]place) bool {
+// hasCycle reports whether any place leads back to itself.
+func hasCycle(next map[place]place) bool {
 	const open, done = 1, 2
 	state := map[place]int{}
 	for from := range next {
@@ -205,17 +206,17 @@ func circles(next map[place]place) bool {
 	return false
 }
 
-// unescaped decodes the URI escapes that occur in JSON pointers of references. The escapes of the
-// pointer itself are decoded by part.
+// unescaped decodes the ClientURI escapes that occur in JSON pointers of references. The escapes of
+// the pointer itself are decoded by part.
 var unescaped = strings.NewReplacer("%25", "%", "%24", "$", "%3C", "<", "%3E", ">", "%20", " ",
 	"%5B", "[", "%5D", "]")
 
 // part decodes one part of a JSON pointer (RFC 6901 §4).
 var part = strings.NewReplacer("~1", "/", "~0", "~")
 
-// lead reports whether each path leads to a part of a value. It walks over the value once for all
-// paths, because a schema may have thousands of references.
-func lead(raw jsontext.Value, paths [][]string) bool {
+// pathsExist reports whether each path leads to a part of a value. It walks over the value once for
+// all paths, because a schema may have thousands of references.
+func pathsExist(raw jsontext.Value, paths [][]string) bool {
 	// by has the remaining paths by their first part.
 	by := map[string][][]string{}
 	for _, path := range paths {
@@ -230,7 +231,7 @@ func lead(raw jsontext.Value, paths [][]string) bool {
 	step := func(name string, value jsontext.Value) bool {
 		rest, wanted := by[name]
 		delete(by, name)
-		return !wanted || lead(value, rest)
+		return !wanted || pathsExist(value, rest)
 	}
 	switch raw.Kind() {
 	case '{':

@@ -12,8 +12,8 @@ const (
 	MaxReferenceBytes = 128 << 10
 )
 
-// References remembers which server gave which URI to which principal, for URIs that are in no
-// list and match no template. It is safe for concurrent use. Create it with NewReferences.
+// References remembers which server gave which ClientURI to which principal, for URIs that are in
+// no list and match no template. It is safe for concurrent use. Create it with NewReferences.
 type References struct {
 	// room reports whether there is room for n more bytes.
 	room func(n int) bool
@@ -26,7 +26,7 @@ type References struct {
 
 // remembered are the references of one principal.
 type remembered struct {
-	// servers are the servers that gave a URI.
+	// servers are the servers that gave a ClientURI.
 	servers map[string][]string
 	// order has the references in the order in which they were first given.
 	order []reference
@@ -41,8 +41,8 @@ func NewReferences(room func(n int) bool, count func(n int)) *References {
 	return &References{room: room, count: count, by: map[string]*remembered{}}
 }
 
-// Give remembers that a server gave a URI to a principal, if there is room.
-func (r *References) Give(principal, server, uri string) {
+// Add remembers that a server gave a ClientURI to a principal, if there is room.
+func (r *References) Add(principal, server, uri string) {
 	if r == nil || len(uri) > MaxURI || !r.room(size(uri)) {
 		return
 	}
@@ -66,7 +66,8 @@ func (r *References) Give(principal, server, uri string) {
 	r.count(own.bytes - before)
 }
 
-// size returns how many bytes count for one reference: the URI and an estimate of the overhead.
+// size returns how many bytes count for one reference: the ClientURI and an estimate of the
+// overhead.
 func size(uri string) int { return len(uri) + 64 }
 
 // forget drops the oldest reference.
@@ -84,8 +85,8 @@ func (own *remembered) forget() {
 	}
 }
 
-// Giver returns the first server in order that gave a URI to a principal.
-func (r *References) Giver(principal, uri string, order []string) (server string, ok bool) {
+// ServerOf returns the first server in order that gave a ClientURI to a principal.
+func (r *References) ServerOf(principal, uri string, order []string) (server string, ok bool) {
 	if r == nil {
 		return "", false
 	}

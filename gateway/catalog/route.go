@@ -11,7 +11,7 @@ import (
 )
 
 // Target is the destination of a request: the server, and the params as the server knows them.
-// Asked is the name or URI in the request, and Name is the server's own name for it.
+// Asked is the name or ClientURI in the request, and Name is the server's own name for it.
 type Target struct {
 	Server      string
 	Params      jsontext.Value
@@ -22,23 +22,23 @@ type Target struct {
 // the name is looked up, and how it is split if it contains the server's name too.
 type address struct {
 	member []string
-	find   func(*Addresses, string) (origin, error)
+	find   func(*Router, string) (origin, error)
 	apart  func(string) (server, name string, ok bool)
 }
 
 // addressed are the requests that name an object.
 var addressed = map[string]address{
-	"tools/call":            {[]string{"name"}, (*Addresses).tool, split},
-	"prompts/get":           {[]string{"name"}, (*Addresses).prompt, split},
-	"resources/read":        {[]string{"uri"}, (*Addresses).resource, unwrap},
-	"resources/subscribe":   {[]string{"uri"}, (*Addresses).resource, unwrap},
-	"resources/unsubscribe": {[]string{"uri"}, (*Addresses).resource, unwrap},
+	"tools/call":            {[]string{"name"}, (*Router).tool, splitName},
+	"prompts/get":           {[]string{"name"}, (*Router).prompt, splitName},
+	"resources/read":        {[]string{"uri"}, (*Router).resource, unwrap},
+	"resources/subscribe":   {[]string{"uri"}, (*Router).resource, unwrap},
+	"resources/unsubscribe": {[]string{"uri"}, (*Router).resource, unwrap},
 }
 
 // references are the kinds of ref in completion/complete, by type.
 var references = map[string]address{
-	"ref/prompt":   {[]string{"ref", "name"}, (*Addresses).prompt, split},
-	"ref/resource": {[]string{"ref", "uri"}, (*Addresses).reference, unwrap},
+	"ref/prompt":   {[]string{"ref", "name"}, (*Router).prompt, splitName},
+	"ref/resource": {[]string{"ref", "uri"}, (*Router).reference, unwrap},
 }
 
 // addressOf returns the address of a request. Ok is false for a request that names no object, or
@@ -53,9 +53,9 @@ func addressOf(method string, params jsontext.Value) (a address, ok bool) {
 	return a, ok
 }
 
-// Named returns the server that a request itself names, whatever has been listed. It is empty if
-// only lists tell the server. The server need not be configured.
-func Named(method string, params jsontext.Value) string {
+// NamedServer returns the server that a request itself names, whatever has been listed. It is empty
+// if only lists tell the server. The server need not be configured.
+func NamedServer(method string, params jsontext.Value) string {
 	if a, ok := addressOf(method, params); ok {
 		name, _ := splice.GetString(params, a.member...)
 		if server, _, ok := a.apart(name); ok {
@@ -67,9 +67,9 @@ func Named(method string, params jsontext.Value) string {
 
 // Route finds the server that a request is for. Its errors are *protocol.Error: invalid params,
 // or not found. Route panics for a method whose requests name no object. Giver, if not nil, says
-// which of several servers, in the order of the configuration, has given the client a URI that
-// leads to no server by itself.
-func (a *Addresses) Route(
+// which of several servers, in the order of the configuration, has given the client a ClientURI
+// that leads to no server by itself.
+func (a *Router) Route(
 	method string,
 	params jsontext.Value,
 	giver func(uri string, order []string) (server string, ok bool),
@@ -105,14 +105,14 @@ func (a *Addresses) Route(
 	return Target{found.server, params, name, found.name}, nil
 }
 
-func (a *Addresses) tool(external string) (origin, error) {
+func (a *Router) tool(external string) (origin, error) {
 	if found, ok := a.named(Tools, external); ok {
 		return found, nil
 	}
 	return origin{}, protocol.ToolNotFound(external)
 }
 
-func (a *Addresses) prompt(external string) (origin, error) {
+func (a *Router) prompt(external string) (origin, error) {
 	if found, ok := a.named(Prompts, external); ok {
 		return found, nil
 	}
@@ -121,15 +121,15 @@ func (a *Addresses) prompt(external string) (origin, error) {
 
 // named looks up a tool or prompt. An unlisted name goes to the server that the name begins with,
 // because that server knows best.
-func (a *Addresses) named(k Kind, external string) (origin, bool) {
-	if found, ok := a.cut[k][external]; ok {
+func (a *Router) named(k Kind, external string) (origin, bool) {
+	if found, ok := a.renamed[k][external]; ok {
 		return found, true
 	}
-	server, name, ok := split(external)
+	server, name, ok := splitName(external)
 	return origin{server, name}, ok && a.servers[server]
 }
 
-func (a *Addresses) resource(uri string) (origin, error) {
+func (a *Router) resource(uri string) (origin, error) {
 	if found, ok := a.locate(uri); ok {
 		return found, nil
 	}
@@ -145,9 +145,10 @@ func (a *Addresses) resource(uri string) (origin, error) {
 	return origin{}, err
 }
 
-// locate looks up a URI: as a wrapped URI, then as a listed one, then by the templates in order.
-func (a *Addresses) locate(uri string) (origin, bool) {
-	if strings.HasPrefix(uri, scheme) || strings.HasPrefix(uri, paged) {
+// locate looks up a ClientURI: as a wrapped ClientURI, then as a listed one, then by the templates
+// in order.
+func (a *Router) locate(uri string) (origin, bool) {
+	if strings.HasPrefix(uri, scheme) || strings.HasPrefix(uri, wrappedPage) {
 		server, inner, ok := unwrap(uri)
 		return origin{server, inner}, ok && a.servers[server]
 	}
@@ -162,8 +163,8 @@ func (a *Addresses) locate(uri string) (origin, bool) {
 	return origin{}, false
 }
 
-// reference looks up the object of a completion: a listed template, or else a URI.
-func (a *Addresses) reference(uri string) (origin, error) {
+// reference looks up the object of a completion: a listed template, or else a ClientURI.
+func (a *Router) reference(uri string) (origin, error) {
 	for _, t := range a.templates {
 		if t.external == uri {
 			return t.origin, nil

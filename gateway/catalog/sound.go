@@ -12,17 +12,17 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Sound repairs an item so that the schemas allow it, and no client rejects a list because of it.
+// Repair repairs an item so that the schemas allow it, and no client rejects a list because of it.
 // It removes optional members that are null. It supplies {"type":"object"} for a tool's schema
 // that says nothing. It replaces an empty array by an empty object, or the other way round, where
 // only the other is allowed, because some languages have only one empty value. If the item cannot
 // be repaired, sound is nil and fault says why. Legacy is true for clients of revisions up to
 // 2025-11-25. A valid item is returned unchanged.
-func Sound(k Kind, legacy bool, item jsontext.Value) (sound jsontext.Value, fault string) {
+func Repair(k Kind, legacy bool, item jsontext.Value) (sound jsontext.Value, fault string) {
 	c := checker{legacy: legacy}
 	sound = c.object(item, items[k], k.item())
 	if c.fault == "" {
-		if why := readable(sound, MaxItemDepth); why != "" {
+		if why := readFault(sound, MaxItemDepth); why != "" {
 			c.wrong(k.item(), why)
 		}
 	}
@@ -95,7 +95,7 @@ func (c *checker) value(raw jsontext.Value, row *rule, at string) jsontext.Value
 	case row.is == outputSchema:
 		of := checker{legacy: c.legacy}
 		said := of.object(raw, outputSchema, at)
-		if of.fault != "" || readable(said, MaxItemDepth-1) != "" || c.legacy && !Compiles(said) {
+		if of.fault != "" || readFault(said, MaxItemDepth-1) != "" || c.legacy && !Compiles(said) {
 			return nil
 		}
 		return said

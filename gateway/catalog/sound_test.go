@@ -193,7 +193,7 @@ func TestSound(t *testing.T) {
 		if c.want == "=" {
 			c.want = c.item
 		}
-		got, note := catalog.Sound(c.kind, true, jsontext.Value(c.item))
+		got, note := catalog.Repair(c.kind, true, jsontext.Value(c.item))
 		if string(got) != c.want || note != c.note {
 			t.Errorf("%s:\n got %s, %q\nwant %s, %q", c.item, got, note, c.want, c.note)
 		}
@@ -201,7 +201,7 @@ func TestSound(t *testing.T) {
 	// Since 2026-07-28 a schema may contain more.
 	for _, schema := range []string{`"inputSchema":{"type":"object","properties":{"b":true},"required":null}`, `"inputSchema":{"type":"object"},"outputSchema":{"type":"array"}`} {
 		item := `{"name":"a",` + schema + `}`
-		if got, note := catalog.Sound(catalog.Tools, false, jsontext.Value(item)); string(got) != item {
+		if got, note := catalog.Repair(catalog.Tools, false, jsontext.Value(item)); string(got) != item {
 			t.Errorf("%s: got %s, %q", item, got, note)
 		}
 	}
@@ -214,7 +214,7 @@ var definitions = map[catalog.Kind]string{
 }
 
 // plain removes the formats of strings from a schema, because no client rejects a list for the
-// format of a URI.
+// format of a ClientURI.
 func plain(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -246,7 +246,7 @@ func TestSoundItemsAreValidInEveryRevision(t *testing.T) {
 					item := jsontext.Value(oddItem(r, kind))
 					said := rewrite.Item(rewrite.Kind(kind), from, v, item)
 					valid := schemas.Check(t, definitions[kind], said)
-					got, fault := catalog.Sound(kind, v.Era() == protocol.Legacy, said)
+					got, fault := catalog.Repair(kind, v.Era() == protocol.Legacy, said)
 					switch {
 					case got == nil && fault == "":
 						r.Fatalf("%s is left out without a reason", item)
@@ -258,7 +258,7 @@ func TestSoundItemsAreValidInEveryRevision(t *testing.T) {
 					if err := schemas.Check(t, definitions[kind], got); err != nil {
 						r.Fatalf("%s becomes %s, which is not valid: %v", item, got, err)
 					}
-					if again, _ := catalog.Sound(kind, v.Era() == protocol.Legacy,
+					if again, _ := catalog.Repair(kind, v.Era() == protocol.Legacy,
 						got); string(again) != string(got) {
 						r.Fatalf("%s becomes %s when it is repaired again", got, again)
 					}
@@ -364,19 +364,21 @@ func TestOdd(t *testing.T) {
 		}
 		return all
 	}
-	tools := catalog.Odd(catalog.Tools, true,
+	tools := catalog.ItemIssues(catalog.Tools, true,
 		items(`{"name":"a","inputSchema":{"type":"object"}}`,
 			`{"name":"a","inputSchema":{"type":"object"}}`,
 			`{"name":"b"}`, `{"name":"c","title":null}`, `{"name":7}`,
 			`{"name":"`+strings.Repeat("n", 2000)+`","inputSchema":{"type":"object"}}`))
-	resources := catalog.Odd(catalog.Resources, true, items(`{"uri":"odd:r"}`))
-	if fine := catalog.Odd(catalog.Prompts, true, items(`{"name":"a"}`)); fine != nil {
+	resources := catalog.ItemIssues(catalog.Resources, true, items(`{"uri":"odd:r"}`))
+	if fine := catalog.ItemIssues(catalog.Prompts, true, items(`{"name":"a"}`)); fine != nil {
 		t.Errorf("a prompt that is right: %v", fine)
 	}
 	if len(tools) != 2 || tools[0].Count != 3 || tools[1].Count != 2 {
 		t.Errorf("tools: %+v", tools)
 	}
-	got := catalog.Summary([4][]catalog.Oddity{catalog.Tools: tools, catalog.Resources: resources})
+	got := catalog.DescribeIssues([4][]catalog.ItemIssue{
+		catalog.Tools: tools, catalog.Resources: resources,
+	})
 	want := "tools: 3 left out (a: the server lists it twice), 2 repaired (b); resources: 1 left " +
 		"out (odd:r: resource has no name)"
 	if got != want {

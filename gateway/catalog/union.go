@@ -17,7 +17,7 @@ import (
 func Capabilities(known []protocol.ServerCapabilities, complete bool) protocol.ServerCapabilities {
 	within := make([]protocol.ServerCapabilities, 0, len(known))
 	for _, each := range known {
-		within = append(within, each.Within(MaxCapabilities))
+		within = append(within, each.Limit(MaxCapabilities))
 	}
 	all := protocol.ServerCapabilities{}.Union(within...).Merged()
 	for _, list := range []string{"tools", "prompts", "resources"} {

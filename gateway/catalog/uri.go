@@ -12,30 +12,31 @@ import (
 	"mcpd/protocol/subscription"
 )
 
-// scheme begins the URIs that name a server. A server's own URI with this scheme is always
-// wrapped, because it could pose as the URI of another server.
+// scheme begins the URIs that name a server. A server's own ClientURI with this scheme is always
+// wrapped, because it could pose as the ClientURI of another server.
 const scheme = "mcpd://"
 
-// pages begins the URIs of user interfaces (MCP Apps, SEP-1865). Clients accept no other scheme
-// for them, so a page URI that names its server keeps the scheme. Its authority is mcpd, which is
-// reserved for the host.
+// pageScheme begins the URIs of user interfaces (MCP Apps, SEP-1865). Clients accept no other
+// scheme for them, so a page ClientURI that names its server keeps the scheme. Its authority is
+// mcpd, which is reserved for the host.
 const (
-	pages = "ui://"
-	paged = pages + "mcpd/"
+	pageScheme  = "ui://"
+	wrappedPage = pageScheme + "mcpd/"
 )
 
-// MaxURI bounds, in bytes, a resource's URI that is kept. A server's longer URI is not listed,
-// and a client cannot subscribe to a longer URI. Any other URI is bounded only by its message.
+// MaxURI bounds, in bytes, a resource's ClientURI that is kept. A server's longer ClientURI is not
+// listed, and a client cannot subscribe to a longer ClientURI. Any other ClientURI is bounded only
+// by its message.
 const MaxURI = 8 << 10
 
-// CheckURI returns an error if a client cannot subscribe to a URI: if the URI is too long, or
-// begins with a control character. Of a wrapped URI the inner one counts.
+// CheckURI returns an error if a client cannot subscribe to a ClientURI: if the ClientURI is too
+// long, or begins with a control character. Of a wrapped ClientURI the inner one counts.
 func CheckURI(uri string) error {
 	own := uri
 	if server, inner, ok := unwrap(uri); ok && len(server) <= MaxName {
 		own = inner
 	}
-	if strings.HasPrefix(uri, subscription.Mark) {
+	if strings.HasPrefix(uri, subscription.ExtensionPrefix) {
 		return protocol.InvalidParams("a resource's URI begins with a control character")
 	}
 	if len(own) <= MaxURI {
@@ -47,8 +48,8 @@ func CheckURI(uri string) error {
 	)
 }
 
-// CheckSubscribedURI applies CheckURI to the URI in the params of a subscription. No other method
-// keeps a client's URI.
+// CheckSubscribedURI applies CheckURI to the ClientURI in the params of a subscription. No other
+// method keeps a client's ClientURI.
 func CheckSubscribedURI(method string, params jsontext.Value) error {
 	if method != "resources/subscribe" {
 		return nil
@@ -57,28 +58,30 @@ func CheckSubscribedURI(method string, params jsontext.Value) error {
 	return CheckURI(uri)
 }
 
-// isPage reports whether a URI is the URI of a user interface.
-func isPage(uri string) bool { return strings.HasPrefix(uri, pages) && len(uri) > len(pages) }
+// isPage reports whether a ClientURI is the ClientURI of a user interface.
+func isPage(uri string) bool {
+	return strings.HasPrefix(uri, pageScheme) && len(uri) > len(pageScheme)
+}
 
-// begins reports whether a URI begins with prefix, ignoring case, because clients may change the
-// scheme and authority to lower case.
+// begins reports whether a ClientURI begins with prefix, ignoring case, because clients may change
+// the scheme and authority to lower case.
 func begins(uri, prefix string) bool {
 	return len(uri) >= len(prefix) && strings.EqualFold(uri[:len(prefix)], prefix)
 }
 
-// Wrap returns the form of a resource's URI that names its server:
-// mcpd://{server}/{percent-encoded URI}, and ui://mcpd/{server}/{rest} for ui://{rest}. The host
-// accepts it for every resource. It lists a resource in this form if the resource's own URI means
-// another resource, or is a page.
+// Wrap returns the form of a resource's ClientURI that names its server:
+// mcpd://{server}/{percent-encoded ClientURI}, and ui://mcpd/{server}/{rest} for ui://{rest}. The
+// host accepts it for every resource. It lists a resource in this form if the resource's own
+// ClientURI means another resource, or is a page.
 func Wrap(server, uri string) string {
 	if isPage(uri) {
-		return paged + server + "/" + uri[len(pages):]
+		return wrappedPage + server + "/" + uri[len(pageScheme):]
 	}
 	return scheme + server + "/" + escape(uri)
 }
 
-// wrapTemplate wraps a template so that it remains a template. Its expansion is a URI that was
-// not percent-encoded, which unwrap takes as it is.
+// wrapTemplate wraps a template so that it remains a template. Its expansion is a ClientURI that
+// was not percent-encoded, which unwrap takes as it is.
 func wrapTemplate(server, template string) string {
 	if isPage(template) {
 		return Wrap(server, template)
@@ -86,12 +89,12 @@ func wrapTemplate(server, template string) string {
 	return scheme + server + "/" + template
 }
 
-// unwrap splits a wrapped URI. Percent-encoding leaves no colon and every URI has one, so a rest
-// with a colon was not encoded.
+// unwrap splits a wrapped ClientURI. Percent-encoding leaves no colon and every ClientURI has one,
+// so a rest with a colon was not encoded.
 func unwrap(wrapped string) (server, uri string, ok bool) {
-	if rest, ok := strings.CutPrefix(wrapped, paged); ok {
+	if rest, ok := strings.CutPrefix(wrapped, wrappedPage); ok {
 		server, uri, _ = strings.Cut(rest, "/")
-		return server, pages + uri, server != "" && uri != ""
+		return server, pageScheme + uri, server != "" && uri != ""
 	}
 	rest, ok := strings.CutPrefix(wrapped, scheme)
 	if !ok {
@@ -123,14 +126,14 @@ func escape(s string) string {
 	return b.String()
 }
 
-// ofWeb reports whether clients fetch the URI themselves (2025-11-25 §server/resources, Common
-// URI Schemes).
-func ofWeb(uri string) bool {
+// isWebURL reports whether clients fetch the ClientURI themselves (2025-11-25 §server/resources,
+// Common ClientURI Schemes).
+func isWebURL(uri string) bool {
 	return begins(uri, "https://") || begins(uri, "http://")
 }
 
-// ofItself reports whether a URI contains its content (RFC 2397), or refers to a part of its own
-// message (RFC 2392).
-func ofItself(uri string) bool {
+// isInline reports whether a ClientURI contains its content (RFC 2397), or refers to a part of its
+// own message (RFC 2392).
+func isInline(uri string) bool {
 	return begins(uri, "data:") || begins(uri, "cid:")
 }

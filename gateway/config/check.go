@@ -41,7 +41,7 @@ func checkTenants(l *loader) {
 
 // checkReach refuses a tenant without keys if other machines can reach the listener.
 func checkReach(l *loader) {
-	listen := exposed(l.config.Listen)
+	listen := exposedAddress(l.config.Listen)
 	if listen == "" {
 		return
 	}
@@ -62,14 +62,14 @@ func checkReach(l *loader) {
 // checkProxies refuses the PROXY protocol if there are no trusted proxies.
 func checkProxies(l *loader) {
 	if l.config.ProxyProtocol && len(l.config.TrustedProxies) == 0 {
-		l.said("proxy_protocol")("proxy_protocol is true and there are no trusted_proxies",
+		l.reporter("proxy_protocol")("proxy_protocol is true and there are no trusted_proxies",
 			"no peer is allowed to send the header", "add the addresses of the proxies to trusted_proxies")
 	}
 }
 
 func checkAdmin(l *loader) {
 	admin := l.config.Admin.Listen
-	said := l.said("admin.listen")
+	said := l.reporter("admin.listen")
 	if !loopback(admin) {
 		said("admin.listen is "+admin,
 			"everyone who can reach it could read the tree and the metrics of all tenants",
@@ -168,8 +168,8 @@ func (l *loader) required(p *place, s scope, name document.Name) {
 	}
 }
 
-// belongs maps keys of a server to the key that they require.
-var belongs = map[string]string{
+// requiredKey maps keys of a server to the key that they require.
+var requiredKey = map[string]string{
 	"args": "command", "env": "command", "env_pass": "command", "cwd": "command",
 	"max_files": "command", "max_file_size": "command",
 	"max_memory": "command", "max_processes": "command",
@@ -178,13 +178,14 @@ var belongs = map[string]string{
 
 // checkServer reports keys that do not go together.
 func (l *loader) checkServer(s scope, name document.Name) {
-	for _, key := range sortedKeys(belongs) {
-		if l.has(s.path, key) && !l.has(s.path, belongs[key]) && !l.broken[s.path] {
+	for _, key := range sortedKeys(requiredKey) {
+		if l.has(s.path, key) && !l.has(s.path, requiredKey[key]) && !l.broken[s.path] {
 			l.Report(l.find(s.path, key), quoted("server", name.Text)+" has "+key,
-				"it applies only with "+belongs[key], "remove it")
+				"it applies only with "+requiredKey[key], "remove it")
 		}
 	}
-	if n := s.server.Speak; len(n.Offered(protocol.Legacy))+len(n.Offered(protocol.Modern)) == 0 {
+	if n := s.server.Negotiation; len(n.Offered(protocol.Legacy))+
+		len(n.Offered(protocol.Modern)) == 0 {
 		l.Report(l.find(s.path, "max_version"),
 			fmt.Sprintf("min_version is %s and max_version %s", n.Floor, n.Ceiling),
 			"no revision is in that range", "swap them")
@@ -196,8 +197,8 @@ func (l *loader) checkServer(s scope, name document.Name) {
 	}
 }
 
-// exposed returns the first address that other machines reach, or "".
-func exposed(listen []string) string {
+// exposedAddress returns the first address that other machines reach, or "".
+func exposedAddress(listen []string) string {
 	if i := slices.IndexFunc(listen, func(at string) bool { return !loopback(at) }); i >= 0 {
 		return listen[i]
 	}

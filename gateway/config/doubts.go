@@ -10,15 +10,15 @@ import (
 	"mcpd/gateway/config/document"
 )
 
-// doubts are the checks for configurations that are valid but probably unintended. Their order
-// does not matter.
-var doubts = []func(*loader){
-	doubtHosts,
-	doubtSockets,
-	doubtOrigins,
-	doubtKeys,
-	doubtServers,
-	doubtLiterals,
+// warningChecks are the checks for configurations that are valid but probably unintended. Their
+// order does not matter.
+var warningChecks = []func(*loader){
+	warnHosts,
+	warnSockets,
+	warnOrigins,
+	warnKeys,
+	warnServers,
+	warnLiterals,
 }
 
 // warn reports a doubt as a warning.
@@ -28,9 +28,9 @@ func (l *loader) warn(at document.Position, what, why, do string) {
 	})
 }
 
-// doubtHosts warns of a listener on all addresses that accepts only the names of loopback.
-func doubtHosts(l *loader) {
-	i := slices.IndexFunc(l.config.Listen, everywhere)
+// warnHosts warns of a listener on all addresses that accepts only the names of loopback.
+func warnHosts(l *loader) {
+	i := slices.IndexFunc(l.config.Listen, isWildcard)
 	if i < 0 || len(l.config.Hosts) > 0 {
 		return
 	}
@@ -39,16 +39,16 @@ func doubtHosts(l *loader) {
 		"add to hosts the names and addresses that clients use")
 }
 
-// everywhere reports whether a listener is on all addresses of this machine.
-func everywhere(listen string) bool {
+// isWildcard reports whether a listener is on all addresses of this machine.
+func isWildcard(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	a, bad := netip.ParseAddr(host)
 	return err == nil && !strings.HasPrefix(listen, UnixPrefix) &&
 		(host == "" || bad == nil && a.IsUnspecified())
 }
 
-// doubtSockets warns of Unix sockets whose directory is missing.
-func doubtSockets(l *loader) {
+// warnSockets warns of Unix sockets whose directory is missing.
+func warnSockets(l *loader) {
 	look := l.options.Machine.Directory
 	for _, at := range l.config.Listen {
 		path, isUnix := strings.CutPrefix(at, UnixPrefix)
@@ -62,10 +62,10 @@ func doubtSockets(l *loader) {
 	}
 }
 
-// doubtOrigins warns of web pages that call from other machines over plain HTTP. Their browsers
+// warnOrigins warns of web pages that call from other machines over plain HTTP. Their browsers
 // have six connections for all tabs, and allow none at all from a page that came by https.
-func doubtOrigins(l *loader) {
-	i := slices.IndexFunc(l.config.Listen, reached)
+func warnOrigins(l *loader) {
+	i := slices.IndexFunc(l.config.Listen, reachable)
 	if i < 0 || len(l.config.Origins) == 0 || l.config.TLS.Cert != "" ||
 		len(l.config.TrustedProxies) > 0 {
 		return
@@ -76,17 +76,17 @@ func doubtOrigins(l *loader) {
 		"set tls.cert and tls.key, or name the proxy that has them in trusted_proxies")
 }
 
-// reached reports whether other machines can reach an address.
-func reached(listen string) bool {
+// reachable reports whether other machines can reach an address.
+func reachable(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	a, bad := netip.ParseAddr(host)
 	return err == nil && !strings.HasPrefix(listen, UnixPrefix) && host != "localhost" &&
 		(bad != nil || !a.IsLoopback())
 }
 
-// doubtServers warns of programs and directories that the machine lacks, and of servers whose URL
+// warnServers warns of programs and directories that the machine lacks, and of servers whose URL
 // is this host itself.
-func doubtServers(l *loader) {
+func warnServers(l *loader) {
 	for _, t := range l.tenants {
 		for _, s := range t.Servers {
 			at := func(key string) document.Position { return l.serverAt(t.Name, s.Name, key) }
@@ -104,7 +104,7 @@ func doubtServers(l *loader) {
 				}
 			}
 			if slices.ContainsFunc(l.config.Listen, func(at string) bool {
-				return l.itself(s.URL.Reveal(), at)
+				return l.isThisHost(s.URL.Reveal(), at)
 			}) {
 				l.warn(at("url"), name+" is this host itself", "its calls would come back to this host",
 					"name the intended server")

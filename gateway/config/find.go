@@ -82,9 +82,9 @@ func Read(path string, o Options) (*Config, error) {
 	o.File = path
 	f, err := regular.Open(path)
 	switch {
-	case errors.Is(err, regular.ErrNot):
+	case errors.Is(err, regular.ErrNotRegular):
 		return nil, Problems{{
-			File: path, What: regular.ErrNot.Error(), Why: "reading a pipe or a device may never end",
+			File: path, What: regular.ErrNotRegular.Error(), Why: "reading a pipe or a device may never end",
 			Do: "write the configuration to a file and name that",
 		}}
 	case err != nil:

@@ -72,11 +72,11 @@ func (l *loader) add(s scope, name document.Name) bool {
 // aliases maps names that other clients use for a key to the key of mcpd.
 var aliases = map[string]string{"serverUrl": "url", "httpUrl": "url"}
 
-// switches are the keys that disable an entry when they have the given value.
-var switches = map[string]string{"disabled": "true", "enabled": "false", "isActive": "false"}
+// disablingKeys are the keys that disable an entry when they have the given value.
+var disablingKeys = map[string]string{"disabled": "true", "enabled": "false", "isActive": "false"}
 
-// passedOver are keys of an entry that only other clients use. mcpd ignores them.
-var passedOver = []string{
+// ignoredKeys are keys of an entry that only other clients use. mcpd ignores them.
+var ignoredKeys = []string{
 	"alwaysAllow", "autoApprove", "category", "connectionTimeout", "debug", "description",
 	"disabledTools", "enabledTools", "env_vars", "envFile", "excludeTools", "gallery", "icon", "id",
 	"includeTools", "initTimeout", "initializationTimeout", "name", "note", "oauth", "provider",
@@ -87,16 +87,16 @@ var passedOver = []string{
 // foreign reports whether the keys of a place may be in the form of other clients.
 func (p *place) foreign() bool { return p != nil && strings.HasSuffix(p.path, "mcpServers.*") }
 
-// otherKey handles a key that the place does not have, but that may belong to another client. kid
+// foreignKey handles a key that the place does not have, but that may belong to another client. kid
 // is the key that it stands for, nil if it is ignored.
-func (l *loader) otherKey(n *node, name document.Name, alone bool) (kid *node, known bool) {
-	_, switched := switches[name.Text]
+func (l *loader) foreignKey(n *node, name document.Name, alone bool) (kid *node, known bool) {
+	_, switched := disablingKeys[name.Text]
 	switch foreign := n.place.foreign(); {
 	case foreign && aliases[name.Text] != "":
 		return n.find(aliases[name.Text]), true
-	case foreign && switched: // see putAway
+	case foreign && switched: // see disabled
 		return nil, true
-	case foreign && slices.Contains(passedOver, name.Text), alone:
+	case foreign && slices.Contains(ignoredKeys, name.Text), alone:
 		l.warn(name.At, fmt.Sprintf("key %q is ignored", document.Printable(name.Text)),
 			"it belongs to another client and means nothing to mcpd",
 			"remove it, or keep it for that client")
@@ -105,15 +105,15 @@ func (l *loader) otherKey(n *node, name document.Name, alone bool) (kid *node, k
 	return nil, false
 }
 
-// putAway reports whether another client has disabled an entry. Such an entry is left out.
-func (l *loader) putAway(y ast.Node, name document.Name) bool {
+// disabled reports whether another client has disabled an entry. Such an entry is left out.
+func (l *loader) disabled(y ast.Node, name document.Name) bool {
 	mapping, ok := y.(*ast.MappingNode)
 	if !ok {
 		return false
 	}
 	for _, value := range mapping.Values {
 		key, _, _ := document.Text(value.Key)
-		off, known := switches[key]
+		off, known := disablingKeys[key]
 		if set, text, _ := document.Text(value.Value); known && !text && set == off {
 			l.warn(document.At(value.Key), quoted("server", name.Text)+" is left out",
 				key+" is "+off, "remove that line to serve it")

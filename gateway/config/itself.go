@@ -10,9 +10,9 @@ import (
 	wire "mcpd/protocol/headers"
 )
 
-// itself reports whether a URL leads to a listener of this host. Names are not resolved: only
+// isThisHost reports whether a URL leads to a listener of this host. Names are not resolved: only
 // localhost and the names of hosts are known.
-func (l *loader) itself(link, listen string) bool {
+func (l *loader) isThisHost(link, listen string) bool {
 	u, err := url.Parse(link)
 	if err != nil || link == "" || strings.HasPrefix(listen, UnixPrefix) {
 		return false
@@ -26,7 +26,7 @@ func (l *loader) itself(link, listen string) bool {
 	}
 	asked, _ := wire.Authority(u.Host)
 	mine, _ := wire.Authority(net.JoinHostPort(host, port))
-	if asked == mine || l.named(asked) {
+	if asked == mine || l.isOwnName(asked) {
 		return true
 	}
 	own, numeric := addressOf(mine)
@@ -50,7 +50,7 @@ func (l *loader) itself(link, listen string) bool {
 
 // named reports whether a host name is one of the names in hosts. Subdomains do not count,
 // because they may belong to others.
-func (l *loader) named(host string) bool {
+func (l *loader) isOwnName(host string) bool {
 	return slices.ContainsFunc(l.config.Hosts, func(known string) bool {
 		name, _ := wire.Authority(known)
 		return name == host

@@ -33,7 +33,7 @@ var foreignVariables = []struct {
 
 // noteLiteral keeps a text with such a variable until the server's command is known.
 func (l *loader) noteLiteral(k *Key, label, raw string, at document.Position, s scope) {
-	if !k.Type.vars || s.server == nil {
+	if !k.Type.expandsVariables || s.server == nil {
 		return
 	}
 	// Variables that mcpd reads itself do not count.
@@ -52,8 +52,8 @@ var shells = []string{
 	"perl",
 }
 
-// doubtLiterals warns of variables that would be passed on literally.
-func doubtLiterals(l *loader) {
+// warnLiterals warns of variables that would be passed on literally.
+func warnLiterals(l *loader) {
 	for _, x := range l.literals {
 		program := path.Base(x.server.Command.Reveal())
 		if strings.HasPrefix(x.label, "args") && slices.Contains(shells, program) {

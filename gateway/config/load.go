@@ -20,8 +20,8 @@ func Load(data []byte, o Options) (*Config, error) {
 	l := &loader{
 		Document: document.Document{
 			File: o.File, What: "a configuration",
-			Empty: "nothing would be served",
-			Begin: "begin with `tenants:`, or run without a file for a demonstration",
+			WhyEmpty:    "nothing would be served",
+			EmptyAdvice: "begin with `tenants:`, or run without a file for a demonstration",
 		},
 		options: o, config: &Config{}, where: map[string]document.Position{},
 		origin: map[string]document.Position{}, broken: map[string]bool{},
@@ -38,7 +38,7 @@ func Load(data []byte, o Options) (*Config, error) {
 	if len(l.Problems) > 0 {
 		return nil, l.Problems.Sorted()
 	}
-	for _, doubt := range doubts {
+	for _, doubt := range warningChecks {
 		doubt(l)
 	}
 	l.config.Warnings = l.warnings.Sorted()
@@ -66,9 +66,9 @@ type loader struct {
 	warnings document.Problems
 }
 
-// said returns a function that reports a problem with the value of a key at its source: in the
+// reporter returns a function that reports a problem with the value of a key at its source: in the
 // file, or in a setting outside of the file.
-func (l *loader) said(key string) func(what, why, do string) {
+func (l *loader) reporter(key string) func(what, why, do string) {
 	for _, set := range l.options.Set {
 		if set.Key == key {
 			return func(what, why, do string) {
@@ -116,7 +116,7 @@ func (l *loader) keys(n *node, y ast.Node, s scope) {
 			kid = n.find(pair.Name.Text)
 		}
 		if kid == nil {
-			other, known := l.otherKey(n, pair.Name, alone)
+			other, known := l.foreignKey(n, pair.Name, alone)
 			if kid = other; !known {
 				l.unknown(n, pair.Name)
 				l.broken[s.path] = true
@@ -136,7 +136,7 @@ func (l *loader) keys(n *node, y ast.Node, s scope) {
 		entries = append(entries, entry{pair.Name, kid, pair.Value})
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int {
-		return slices.Index(late, a.node.name) - slices.Index(late, b.node.name)
+		return slices.Index(readLast, a.node.name) - slices.Index(readLast, b.node.name)
 	})
 	for _, e := range entries {
 		l.enter(e.node, e.y, s, e.name)
@@ -152,7 +152,7 @@ func (l *loader) enter(n *node, y ast.Node, s scope, name document.Name) {
 	}
 	l.where[s.path] = name.At
 	s = n.place.enter(l, s, name)
-	if n.place.foreign() && l.putAway(y, name) {
+	if n.place.foreign() && l.disabled(y, name) {
 		return
 	}
 	l.walk(n, y, s)
@@ -235,11 +235,11 @@ func (l *loader) put(k *Key, dst any, name document.Name, label string, y ast.No
 		l.Report(document.At(y), label+" is "+document.Kind(y), "it must be one value",
 			"write the value after the key")
 		return
-	case !quoted && !k.Type.loose && k.Type.secret:
+	case !quoted && !k.Type.acceptsScalars && k.Type.secret:
 		l.Report(document.At(y), label+" is a number or boolean", "a text was expected",
 			"put quotes around it")
 		return
-	case !quoted && !k.Type.loose:
+	case !quoted && !k.Type.acceptsScalars:
 		l.Report(document.At(y), fmt.Sprintf("%s is the number or boolean %s", label,
 			document.Printable(raw)), "a text was expected", fmt.Sprintf("write %q",
 			document.Printable(raw)))
@@ -266,7 +266,7 @@ func (l *loader) store(k *Key, dst any, name, raw string, s scope) (m *mistake, 
 	if strings.IndexByte(raw, 0) >= 0 {
 		return &mistake{"it contains a NUL character", "remove it"}, raw
 	}
-	if k.Type.vars {
+	if k.Type.expandsVariables {
 		d := native
 		if s.kind != nil {
 			d = foreign

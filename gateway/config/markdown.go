@@ -88,13 +88,13 @@ func importedMarkdown() string {
 		fmt.Fprintf(&b, "`%s` means `%s`. ", key, aliases[key])
 	}
 	var off []string
-	for _, key := range sortedKeys(switches) {
-		off = append(off, "`"+key+": "+switches[key]+"`")
+	for _, key := range sortedKeys(disablingKeys) {
+		off = append(off, "`"+key+": "+disablingKeys[key]+"`")
 	}
 	fmt.Fprintf(&b, "A server with %s is left out.\nThese keys are ignored, with a warning of `mcpd "+
 		"config check` that says where: `%s`.\n"+
 		"In a file that has `mcpServers` at the top and no other key of this page, all other keys at "+
 		"the top are ignored too.\n",
-		strings.Join(off, " or "), strings.Join(passedOver, "`, `"))
+		strings.Join(off, " or "), strings.Join(ignoredKeys, "`, `"))
 	return b.String()
 }

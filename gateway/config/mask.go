@@ -12,7 +12,7 @@ import (
 // name, its place or its form. Before is the argument before it. In doubt it removes more than
 // necessary, because a user who needs the value has the file.
 func maskArg(before, shown string) string {
-	if flag, value, ok := attachedTo(shown); ok && !secretName(before) {
+	if flag, value, ok := splitAttached(shown); ok && !secretName(before) {
 		return flag + maskValue(flag, value)
 	}
 	if strings.HasPrefix(before, "-") && !strings.Contains(before, "=") &&
@@ -25,15 +25,15 @@ func maskArg(before, shown string) string {
 	return maskText(shown)
 }
 
-// attachedTo splits an argument into a flag of one letter and a value that follows without a
+// splitAttached splits an argument into a flag of one letter and a value that follows without a
 // space: a password after -p, a header after -H, a variable after -e.
-func attachedTo(arg string) (flag, value string, ok bool) {
+func splitAttached(arg string) (flag, value string, ok bool) {
 	if !attachment.MatchString(arg) {
 		return "", "", false
 	}
 	flag, value = arg[:2], arg[2:]
 	name, _, _ := strings.Cut(arg, "=")
-	return flag, value, !short[flag] || !slices.Contains(longer, name)
+	return flag, value, !passwordFlags[flag] || !slices.Contains(longer, name)
 }
 
 // attachment matches a flag of one letter with an attached value. longer are flags that begin
@@ -48,26 +48,26 @@ var (
 // maskValue returns the value of a flag without credentials.
 func maskValue(flag, value string) string {
 	switch name, rest, _ := strings.Cut(value, "="); {
-	case sets[flag] && rest != "":
+	case envFlags[flag] && rest != "":
 		return name + "=" + masked(rest)
 	case secretName(flag):
 		return masked(value)
 	}
-	if name, rest, ok := strings.Cut(value, ":"); ok && sends[flag] {
+	if name, rest, ok := strings.Cut(value, ":"); ok && headerFlags[flag] {
 		return name + ": " + masked(strings.TrimSpace(rest))
-	} else if ok && logins[flag] && !number.MatchString(name) {
+	} else if ok && loginFlags[flag] && !number.MatchString(name) {
 		return name + ":" + masked(rest)
 	}
 	return maskText(value)
 }
 
-// sets are flags that take NAME=VALUE for the environment, as in docker. The values are hidden,
+// envFlags are flags that take NAME=VALUE for the environment, as in docker. The values are hidden,
 // as those of env are. sends are flags that take a header field. logins are flags that take a
 // user and a password, or the numbers of a user and a group.
 var (
-	sets   = map[string]bool{"-e": true, "--env": true}
-	sends  = map[string]bool{"-H": true, "--header": true, "--headers": true}
-	logins = map[string]bool{
+	envFlags    = map[string]bool{"-e": true, "--env": true}
+	headerFlags = map[string]bool{"-H": true, "--header": true, "--headers": true}
+	loginFlags  = map[string]bool{
 		"-u": true, "--user": true, "-U": true, "--proxy-user": true, "--login": true,
 	}
 	number = regexp.MustCompile(`^[0-9]+$`)
@@ -89,9 +89,9 @@ var (
 	userinfo = regexp.MustCompile(`(://)(?P<secret>[^/?#\s"']*)@`)
 	dsn      = regexp.MustCompile(`^([^@:/\s]+:)(?P<secret>[^@/\s]+)@`)
 	query    = regexp.MustCompile(`(://[^?#\s"']*[?#])(?P<secret>[^\s"']+)`)
-	// looks matches credentials by their form: the prefixes of known issuers, JSON web tokens, and
-	// long random texts.
-	looks = regexp.MustCompile(`\b(?P<secret>(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|xapp|npm|hf|pypi|dop_v1|lin_api|ntn|secret|mcpd)[-_][A-Za-z0-9_-]{12,}` +
+	// knownForms matches credentials by their form: the prefixes of known issuers, JSON web tokens,
+	// and long random texts.
+	knownForms = regexp.MustCompile(`\b(?P<secret>(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|xapp|npm|hf|pypi|dop_v1|lin_api|ntn|secret|mcpd)[-_][A-Za-z0-9_-]{12,}` +
 		`|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|ya29\.[0-9A-Za-z_-]{12,}|SG\.[0-9A-Za-z_.-]{20,}|eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]*)?)`)
 	// inText matches a password after -p in a shell command.
 	inText   = regexp.MustCompile(`(?:^|\s)(?P<name>-[pP](?P<secret>"[^"]*"|'[^']*'|[^\s"'=]\S*))`)
@@ -109,8 +109,8 @@ func maskText(s string) string {
 	for _, re := range []*regexp.Regexp{assigned, member, following} {
 		s = replace(re, s, secretName)
 	}
-	s = replace(inText, s, func(arg string) bool { _, _, ok := attachedTo(arg); return ok })
-	for _, re := range []*regexp.Regexp{pem, scheme, userinfo, dsn, query, looks} {
+	s = replace(inText, s, func(arg string) bool { _, _, ok := splitAttached(arg); return ok })
+	for _, re := range []*regexp.Regexp{pem, scheme, userinfo, dsn, query, knownForms} {
 		s = replace(re, s, nil)
 	}
 	return location.ReplaceAllStringFunc(s, maskPath)
@@ -133,7 +133,7 @@ func maskPath(url string) string {
 		if part, _, _ := strings.Cut(parts[i], "?"); seemsRandom(part) {
 			parts[i] = strings.Replace(parts[i], part, tenant.Redacted, 1)
 		}
-		parts[i] = replace(looks, parts[i], nil)
+		parts[i] = replace(knownForms, parts[i], nil)
 	}
 	return strings.Join(parts, "/")
 }
@@ -184,10 +184,10 @@ func masked(s string) string {
 // capitals.
 var word = regexp.MustCompile(`[A-Z]?[a-z0-9]+|[A-Z0-9]+`)
 
-// secretEnds are the endings of words for credentials. harmlessLast are the last words of names
+// secretSuffixes are the endings of words for credentials. harmlessLast are the last words of names
 // that say where a credential is, or something else about it.
 var (
-	secretEnds = []string{
+	secretSuffixes = []string{
 		"token", "secret", "secrets", "password", "passwd", "passphrase", "pwd", "credential",
 		"credentials", "apikey", "accesskey", "secretkey", "privatekey", "authorization", "cookie", "jwt",
 	}
@@ -196,14 +196,14 @@ var (
 	}
 )
 
-// short are flags of one letter that many programs use for a password. Some programs use them for
-// a port, but that does not justify printing passwords.
-var short = map[string]bool{"-p": true, "-P": true}
+// passwordFlags are flags of one letter that many programs use for a password. Some programs use
+// them for a port, but that does not justify printing passwords.
+var passwordFlags = map[string]bool{"-p": true, "-P": true}
 
 // secretName reports whether a name is that of a credential, and not of the place of a
 // credential.
 func secretName(name string) bool {
-	if short[name] {
+	if passwordFlags[name] {
 		return true
 	}
 	words := word.FindAllString(name, -1)
@@ -216,7 +216,9 @@ func secretName(name string) bool {
 	}
 	for _, w := range words {
 		w = strings.ToLower(w)
-		if slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(w, end) }) {
+		if slices.ContainsFunc(secretSuffixes, func(end string) bool {
+			return strings.HasSuffix(w, end)
+		}) {
 			return true
 		}
 		switch w {

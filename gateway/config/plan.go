@@ -33,7 +33,7 @@ type Plan struct {
 	// Added and Removed name tenants. Servers names the tenants in which some server has changed.
 	Added, Removed, Servers []string
 
-	secures bool // whether exactly one of the two has a certificate
+	changesScheme bool // whether exactly one of the two has a certificate
 }
 
 // NewPlan compares the current configuration with the next. It fails if the result of the reload
@@ -41,7 +41,7 @@ type Plan struct {
 // reach a tenant without a key.
 func NewPlan(now, next *Config) (*Plan, error) {
 	merged := *next
-	p := &Plan{Config: &merged, secures: (now.TLS.Cert == "") != (next.TLS.Cert == "")}
+	p := &Plan{Config: &merged, changesScheme: (now.TLS.Cert == "") != (next.TLS.Cert == "")}
 	p.keys("", hostKeys, scope{config: now}, scope{config: &merged}, nil)
 	for _, keys := range inheritedKeys {
 		p.keys("", keys.top, scope{config: now}, scope{config: &merged}, nil)
@@ -73,7 +73,7 @@ func (p *Plan) keys(prefix string, keys []Key, was, is scope, said func(i int) b
 		}
 		does := k.Reload
 		// A listener cannot change its scheme while it serves.
-		if p.secures && strings.HasPrefix(k.Path, "tls.") {
+		if p.changesScheme && strings.HasPrefix(k.Path, "tls.") {
 			does = Restart
 		}
 		if does == Restart {
@@ -160,7 +160,7 @@ func (c *Config) tenant(name string) *Tenant {
 // reach refuses a tenant without keys if other machines can reach the listener, as the loader
 // does. It is needed because `listen` may have an old value.
 func reach(c *Config) error {
-	listen := exposed(c.Listen)
+	listen := exposedAddress(c.Listen)
 	if listen == "" {
 		return nil
 	}

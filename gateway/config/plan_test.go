@@ -85,12 +85,12 @@ func TestPlanKeepsWhatNeedsARestart(t *testing.T) {
 	}
 }
 
-// The table and tenant.Server.Reconnects agree about every key of a server.
+// The table and tenant.Server.NeedsReconnect agree about every key of a server.
 func TestServersReconnectAsTheTableSays(t *testing.T) {
 	for _, k := range serverKeys {
 		before, after := tenant.Server{Name: "files"}, tenant.Server{Name: "files"}
 		write(t, k, scope{server: &after})
-		if got, want := before.Reconnects(after), k.Reload == Replaces; got != want {
+		if got, want := before.NeedsReconnect(after), k.Reload == Replaces; got != want {
 			t.Errorf("%s: reconnects %v, and a reload of it is %q", k.Path, got, k.Reload)
 		}
 	}

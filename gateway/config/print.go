@@ -32,10 +32,10 @@ func (p *printer) line(depth int, text string) {
 
 // level prints the values below one node. It skips keys without a value.
 func (p *printer) level(n *node, s scope, depth int) {
-	for _, kid := range n.kids {
+	for _, kid := range n.children {
 		switch {
 		case kid.name == "mcpServers":
-		case s.server != nil && belongs[kid.name] == "command" && s.server.Link() != tenant.Stdio:
+		case s.server != nil && requiredKey[kid.name] == "command" && s.server.Link() != tenant.Stdio:
 		case kid.key != nil:
 			p.leaf(kid, s, depth)
 		case kid.each != nil:

@@ -9,18 +9,18 @@ import (
 // processes that such a process starts itself are not counted.
 type Processes struct {
 	Tenant, Server string
-	Most           int
+	Max            int
 	Sharers        int // number of callers with processes of their own
-	// Of is the kind of sharer: "tenant", "principal" or "session".
-	Of        string
-	Instances int // at most, for one sharer
+	// SharerKind is the kind of sharer: "tenant", "principal" or "session".
+	SharerKind string
+	Instances  int // at most, for one sharer
 	// Memory bounds the bytes of all of them; 0 if there is no max_memory.
 	Memory int64
 }
 
-// Estimate returns, for each server of a configuration, the number of processes when all of its
-// clients call at once. The servers are in the order of the file.
-func Estimate(c *Config) (all []Processes) {
+// EstimateProcesses returns, for each server of a configuration, the number of processes when all
+// of its clients call at once. The servers are in the order of the file.
+func EstimateProcesses(c *Config) (all []Processes) {
 	for _, t := range c.Tenants {
 		for _, s := range t.Servers {
 			if s.Link() != tenant.Stdio {
@@ -29,14 +29,14 @@ func Estimate(c *Config) (all []Processes) {
 			p := Processes{Tenant: t.Name, Server: s.Name, Instances: max(1, s.Instances)}
 			switch s.Share.Applied(s.Link()) {
 			case tenant.ByTenant:
-				p.Sharers, p.Of = 1, "tenant"
+				p.Sharers, p.SharerKind = 1, "tenant"
 			case tenant.ByPrincipal:
-				p.Sharers, p.Of = principals(t.Keys), "principal"
+				p.Sharers, p.SharerKind = principals(t.Keys), "principal"
 			default:
-				p.Sharers, p.Of = min(t.Limits.MaxSessions, c.MaxSessions), "session"
+				p.Sharers, p.SharerKind = min(t.Limits.MaxSessions, c.MaxSessions), "session"
 			}
-			p.Most = p.Sharers * p.Instances
-			p.Memory = s.Memory * int64(p.Most)
+			p.Max = p.Sharers * p.Instances
+			p.Memory = s.Memory * int64(p.Max)
 			all = append(all, p)
 		}
 	}

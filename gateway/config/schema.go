@@ -39,7 +39,7 @@ func (n *node) schema() string {
 			quote(doc), quote(names), n.each.schema())
 	}
 	var kids, rules []string
-	for _, kid := range n.kids {
+	for _, kid := range n.children {
 		kids = append(kids, quote(kid.name)+":"+kid.schema())
 	}
 	kind := `["object","null"]`
@@ -49,7 +49,7 @@ func (n *node) schema() string {
 			for _, key := range sortedKeys(aliases) {
 				kids, ways = append(kids, quote(key)+":"+n.find(aliases[key]).schema()), append(ways, key)
 			}
-			for _, key := range slices.Concat(sortedKeys(switches), passedOver) {
+			for _, key := range slices.Concat(sortedKeys(disablingKeys), ignoredKeys) {
 				kids = append(kids, quote(key)+`:{"description":"of other clients"}`)
 			}
 		}

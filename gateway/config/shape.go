@@ -41,20 +41,20 @@ var places = []place{
 		nil, []string{"command", "url"}, enterImport, leaveImport},
 }
 
-// late are the keys that depend on their neighbours. They are read after the other keys, in this
-// order, whatever the order of the file.
-var late = []string{"tenants", "servers", "mcpServers"}
+// readLast are the keys that depend on their neighbours. They are read after the other keys, in
+// this order, whatever the order of the file.
+var readLast = []string{"tenants", "servers", "mcpServers"}
 
 // node is one level of the shape of a file. It has a key, or children, or one child for all names
 // or items.
 type node struct {
-	name  string
-	what  string // the owner of these keys, in messages
-	key   *Key
-	place *place
-	kids  []*node
-	each  *node // for `*`
-	item  *node // for `[]`
+	name     string
+	what     string // the owner of these keys, in messages
+	key      *Key
+	place    *place
+	children []*node
+	each     *node // for `*`
+	item     *node // for `[]`
 }
 
 // shape is the table as a tree.
@@ -65,7 +65,7 @@ var shape = sync.OnceValue(func() *node {
 		n := root
 		for step := range strings.SplitSeq(keys[i].Path, ".") {
 			step, isList := strings.CutSuffix(step, "[]")
-			n = n.kid(step)
+			n = n.child(step)
 			if isList {
 				if n.item == nil {
 					n.item = &node{what: n.name}
@@ -79,7 +79,7 @@ var shape = sync.OnceValue(func() *node {
 		n := root
 		for step := range strings.SplitSeq(places[i].path, ".") {
 			step, isList := strings.CutSuffix(step, "[]")
-			if n = n.kid(step); isList {
+			if n = n.child(step); isList {
 				n = n.item
 			}
 		}
@@ -88,7 +88,7 @@ var shape = sync.OnceValue(func() *node {
 	return root
 })
 
-func (n *node) kid(name string) *node {
+func (n *node) child(name string) *node {
 	if name == "*" {
 		if n.each == nil {
 			n.each = &node{}
@@ -98,12 +98,12 @@ func (n *node) kid(name string) *node {
 	if kid := n.find(name); kid != nil {
 		return kid
 	}
-	n.kids = append(n.kids, &node{name: name, what: name})
-	return n.kids[len(n.kids)-1]
+	n.children = append(n.children, &node{name: name, what: name})
+	return n.children[len(n.children)-1]
 }
 
 func (n *node) find(name string) *node {
-	for _, kid := range n.kids {
+	for _, kid := range n.children {
 		if kid.name == name {
 			return kid
 		}
@@ -112,8 +112,8 @@ func (n *node) find(name string) *node {
 }
 
 func (n *node) names() []string {
-	names := make([]string, len(n.kids))
-	for i, kid := range n.kids {
+	names := make([]string, len(n.children))
+	for i, kid := range n.children {
 		names[i] = kid.name
 	}
 	return names

@@ -259,7 +259,9 @@ func limitKeys(at func(scope) *tenant.Limits) []Key {
 				"kept. 0s closes none",
 			func(s scope) any { return &at(s).IdleRelease }},
 		{"limits.park_time", span(time.Second, time.Hour), "5m", "", "2m", AtOnce,
-			"maximum time that a call may wait for its user", func(s scope) any { return &at(s).ParkTime }},
+			"maximum time that a call may wait for its user", func(s scope) any {
+				return &at(s).InputTimeout
+			}},
 		{"limits.question_wait", span(5*time.Second, 10*time.Minute), "30s", "", "1m", AtOnce,
 			"maximum time that calls of a server with max_instances wait while users are asked something " +
 				"during other calls; then the calls are refused. A question is dropped in the meantime if " +
@@ -301,16 +303,16 @@ func termsKeys(at func(scope) *terms.Rules) []Key {
 		{"negotiation_api.requires.tool", need, "sampling", "", "acme.review@2", AtOnce,
 			"capability that a client that negotiated must have declared to call a tool, with its minimum " +
 				"version after @, or none",
-			func(s scope) any { return &at(s).Needs[terms.Tool] }},
+			func(s scope) any { return &at(s).Requires[terms.Tool] }},
 		{"negotiation_api.requires.resource", need, "none", "", "acme.read", AtOnce,
 			"capability that a client that negotiated must have declared to read a resource, or none",
 			func(s scope) any {
-				return &at(s).Needs[terms.Resource]
+				return &at(s).Requires[terms.Resource]
 			}},
 		{"negotiation_api.requires.subscription", need, "notifications", "", "none", AtOnce,
 			"capability that a client that negotiated must have declared to be told of changes of a " +
 				"resource, or none", func(s scope) any {
-				return &at(s).Needs[terms.Subscription]
+				return &at(s).Requires[terms.Subscription]
 			}},
 		{"negotiation_api.anonymous.tool", boolean, "true", "", "false", AtOnce,
 			"a client that did not negotiate may call tools", func(s scope) any {
@@ -442,15 +444,15 @@ var serverKeys = []Key{
 	{"mute", boolean, "false", "", "true", Replaces,
 		"the server may not ask clients anything (sampling, elicitation, roots); calls of several " +
 			"clients then never wait for each other",
-		func(s scope) any { return &s.server.Mute }},
+		func(s scope) any { return &s.server.DenyRequests }},
 	{"min_version", revision, "", "", "2026-07-28", Replaces,
 		"oldest revision to use; 2026-07-28 skips the `initialize` handshake for servers known to be " +
 			"modern",
-		func(s scope) any { return &s.server.Speak.Floor }},
+		func(s scope) any { return &s.server.Negotiation.Floor }},
 	{"max_version", revision, "", "", "2025-11-25", Replaces,
 		"newest revision to use; 2025-11-25 skips the `server/discover` probe for servers known to be " +
 			"legacy",
-		func(s scope) any { return &s.server.Speak.Ceiling }},
+		func(s scope) any { return &s.server.Negotiation.Ceiling }},
 	{"intensity.restarts", count(0, 1000), "5", "", "3", Replaces,
 		"number of restarts of a connection before it is given up for a while. For a server behind a " +
 			"URL also the number of new sessions before there are pauses of up to 1s between them",

@@ -24,13 +24,13 @@ const (
 type Type struct {
 	Name string // for the documentation
 
-	form   form
-	single bool   // a list with one item may be written as the item
-	loose  bool   // numbers and booleans are accepted as they are written
-	number bool   // only numbers are accepted
-	vars   bool   // variables are expanded
-	secret bool   // messages never repeat the value
-	schema string // JSON Schema of a scalar, or of each item
+	form             form
+	single           bool   // a list with one item may be written as the item
+	acceptsScalars   bool   // numbers and booleans are accepted as they are written
+	number           bool   // only numbers are accepted
+	expandsVariables bool   // variables are expanded
+	secret           bool   // messages never repeat the value
+	schema           string // JSON Schema of a scalar, or of each item
 	// put stores one scalar or item; dst points to the field.
 	put func(dst any, v value) *mistake
 }
@@ -59,11 +59,11 @@ var (
 		Name: "path", schema: `{"type":"string","pattern":"^(/[A-Za-z0-9._~-]+)+$"}`, put: putBasePath,
 	}
 	fileMode = Type{
-		Name: "three octal digits", loose: true, schema: `{"type":["string","integer"]}`,
+		Name: "three octal digits", acceptsScalars: true, schema: `{"type":["string","integer"]}`,
 		put: putFileMode,
 	}
 	owner = Type{
-		Name: "user | user:group | :group", loose: true, schema: `{"type":["string","integer"]}`,
+		Name: "user | user:group | :group", acceptsScalars: true, schema: `{"type":["string","integer"]}`,
 		put: putOwner,
 	}
 	file     = Type{Name: "absolute path", schema: anyText, put: putFile}
@@ -73,9 +73,11 @@ var (
 	revision = Type{
 		Name: "protocol revision", schema: enum(protocol.GetSupportedVersions()), put: putRevision,
 	}
-	boolean = Type{Name: "true | false", loose: true, schema: `{"type":"boolean"}`, put: putFlag}
-	need    = Type{Name: "capability[@version] | none", schema: anyText, put: putRequirement}
-	needs   = Type{Name: "method: capability", form: dict, schema: anyText, put: putNeed}
+	boolean = Type{
+		Name: "true | false", acceptsScalars: true, schema: `{"type":"boolean"}`, put: putFlag,
+	}
+	need  = Type{Name: "capability[@version] | none", schema: anyText, put: putRequirement}
+	needs = Type{Name: "method: capability", form: dict, schema: anyText, put: putNeed}
 
 	keyName = Type{Name: "name", schema: anyText, put: putKeyName}
 	hash    = Type{
@@ -83,26 +85,32 @@ var (
 		schema: `{"type":"string","pattern":"^[0-9a-fA-F]{64}$"}`, put: putHash,
 	}
 
-	command = Type{Name: "program", vars: true, schema: anyText, put: putCommand}
+	command = Type{Name: "program", expandsVariables: true, schema: anyText, put: putCommand}
 	args    = Type{
-		Name: "list of texts", form: list, loose: true, vars: true, secret: true, schema: looseText,
-		put: putArg,
+		Name: "list of texts", form: list, acceptsScalars: true, expandsVariables: true, secret: true,
+		schema: looseText,
+		put:    putArg,
 	}
 	env = Type{
-		Name: "variable: text", form: dict, loose: true, vars: true, secret: true, schema: looseText,
-		put: putEnv,
+		Name: "variable: text", form: dict, acceptsScalars: true, expandsVariables: true, secret: true,
+		schema: looseText,
+		put:    putEnv,
 	}
 	envNames = Type{
 		Name: "list of variables", form: list, secret: true, schema: anyText, put: putEnvName,
 	}
-	cwd   = Type{Name: "absolute path", vars: true, schema: anyText, put: putCwd}
-	link  = Type{Name: "http or https URL", vars: true, secret: true, schema: anyText, put: putURL}
+	cwd  = Type{Name: "absolute path", expandsVariables: true, schema: anyText, put: putCwd}
+	link = Type{
+		Name: "http or https URL", expandsVariables: true, secret: true, schema: anyText, put: putURL,
+	}
 	proxy = Type{
-		Name: "direct | http, https, socks5 or socks5h URL", vars: true, secret: true, schema: anyText,
-		put: putProxy,
+		Name: "direct | http, https, socks5 or socks5h URL", expandsVariables: true, secret: true,
+		schema: anyText,
+		put:    putProxy,
 	}
 	headers = Type{
-		Name: "header: text", form: dict, vars: true, secret: true, schema: anyText, put: putHeader,
+		Name: "header: text", form: dict, expandsVariables: true, secret: true, schema: anyText,
+		put: putHeader,
 	}
 	builtin = Type{Name: "name", schema: anyText, put: putWord(nil)}
 	share   = Type{Name: words(tenant.Shares), schema: enum(tenant.Shares), put: putShare}
@@ -122,7 +130,7 @@ func oneOf(choice ...string) Type {
 // count is the type of an integer between low and high.
 func count(low, high int) Type {
 	return Type{
-		Name: fmt.Sprintf("number, %d to %d", low, high), loose: true, number: true,
+		Name: fmt.Sprintf("number, %d to %d", low, high), acceptsScalars: true, number: true,
 		schema: fmt.Sprintf(`{"type":"integer","minimum":%d,"maximum":%d}`, low, high),
 		put: func(dst any, v value) *mistake {
 			n, err := strconv.Atoi(v.text)
@@ -141,9 +149,9 @@ func count(low, high int) Type {
 // size is the type of a number of bytes between low and high.
 func size(low, high int64) Type {
 	return Type{
-		Name:   fmt.Sprintf("size, %s to %s", units.FormatSize(low), units.FormatSize(high)),
-		loose:  true,
-		schema: `{"type":"string","pattern":"^[0-9]+(B|KiB|MiB|GiB)$"}`,
+		Name:           fmt.Sprintf("size, %s to %s", units.FormatSize(low), units.FormatSize(high)),
+		acceptsScalars: true,
+		schema:         `{"type":"string","pattern":"^[0-9]+(B|KiB|MiB|GiB)$"}`,
 		put: func(dst any, v value) *mistake {
 			if n, ok := units.ParseSize(v.text); ok && n >= low && n <= high {
 				*dst.(*int64) = n
@@ -161,9 +169,9 @@ func size(low, high int64) Type {
 // span is the type of a duration between low and high.
 func span(low, high time.Duration) Type {
 	return Type{
-		Name:   fmt.Sprintf("time, %s to %s", units.FormatSpan(low), units.FormatSpan(high)),
-		loose:  true,
-		schema: `{"type":"string","pattern":"^([0-9]+([.][0-9]+)?(ms|s|m|h))+$"}`,
+		Name:           fmt.Sprintf("time, %s to %s", units.FormatSpan(low), units.FormatSpan(high)),
+		acceptsScalars: true,
+		schema:         `{"type":"string","pattern":"^([0-9]+([.][0-9]+)?(ms|s|m|h))+$"}`,
 		put: func(dst any, v value) *mistake {
 			d, err := time.ParseDuration(v.text)
 			if err != nil || d < low || d > high {

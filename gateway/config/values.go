@@ -274,7 +274,7 @@ func putCommand(dst any, v value) *mistake {
 	case !slash && strings.ContainsAny(v.text, " \t\n"):
 		return &mistake{"it is not run by a shell", "put the program here and the rest in args"}
 	}
-	*dst.(*tenant.Secret) = tenant.NewShown(v.text, v.shown)
+	*dst.(*tenant.Secret) = tenant.NewSecretShownAs(v.text, v.shown)
 	return nil
 }
 
@@ -284,7 +284,7 @@ func putArg(dst any, v value) *mistake {
 	if n := len(*list); n > 0 {
 		before = (*list)[n-1].Reveal()
 	}
-	*list = append(*list, tenant.NewShown(v.text, maskArg(before, v.shown)))
+	*list = append(*list, tenant.NewSecretShownAs(v.text, maskArg(before, v.shown)))
 	return nil
 }
 
@@ -310,7 +310,7 @@ func putCwd(dst any, v value) *mistake {
 			"a relative path depends on where mcpd was started", "write an absolute path, beginning with /",
 		}
 	}
-	*dst.(*tenant.Secret) = tenant.NewShown(v.text, v.shown)
+	*dst.(*tenant.Secret) = tenant.NewSecretShownAs(v.text, v.shown)
 	return nil
 }
 
@@ -335,7 +335,7 @@ func putURL(dst any, v value) *mistake {
 		shown = address + "?" + tenant.Redacted
 	}
 	shown = maskPath(shown)
-	*dst.(*tenant.Secret) = tenant.NewShown(v.text, shown)
+	*dst.(*tenant.Secret) = tenant.NewSecretShownAs(v.text, shown)
 	return nil
 }
 
@@ -347,7 +347,7 @@ func putProxy(dst any, v value) *mistake {
 	u, err := url.Parse(v.text)
 	switch {
 	case v.text == tenant.DirectProxy:
-		*dst.(*tenant.Secret) = tenant.NewShown(v.text, v.shown)
+		*dst.(*tenant.Secret) = tenant.NewSecretShownAs(v.text, v.shown)
 		return nil
 	case err != nil || u.Hostname() == "":
 		return &mistake{"it is not the URL of a proxy", example}
@@ -356,7 +356,7 @@ func putProxy(dst any, v value) *mistake {
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
 		return &mistake{"a proxy has no path", example}
 	}
-	*dst.(*tenant.Secret) = tenant.NewShown(v.text, maskUser(v.shown))
+	*dst.(*tenant.Secret) = tenant.NewSecretShownAs(v.text, maskUser(v.shown))
 	return nil
 }
 
@@ -385,7 +385,7 @@ func hidden(v value) tenant.Secret {
 	if len(v.vars) == 0 {
 		return tenant.NewSecret(v.text)
 	}
-	return tenant.NewShown(v.text, "<redacted, from "+strings.Join(v.vars, ", ")+">")
+	return tenant.NewSecretShownAs(v.text, "<redacted, from "+strings.Join(v.vars, ", ")+">")
 }
 
 func set[V any](m *map[string]V, name string, v V) {

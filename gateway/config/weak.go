@@ -54,12 +54,12 @@ const (
 
 // checkKeys refuses guessable keys if other machines can reach the listener.
 func checkKeys(l *loader) {
-	if exposed(l.config.Listen) != "" {
+	if exposedAddress(l.config.Listen) != "" {
 		eachWeak(l, func(at document.Position, what string) { l.Report(at, what, guessed, printNewer) })
 	}
 }
 
-// doubtKeys warns of guessable keys.
-func doubtKeys(l *loader) {
+// warnKeys warns of guessable keys.
+func warnKeys(l *loader) {
 	eachWeak(l, func(at document.Position, what string) { l.warn(at, what, guessed, printNewer) })
 }

@@ -53,8 +53,8 @@ const (
 type Standing struct {
 	State State // "" is Running
 	Since time.Time
-	Times int // how often in a row it ended by itself
-	Gap   time.Duration
+	Ends  int // how often in a row it ended by itself
+	Pause time.Duration
 	// Until is when it is started again; zero if it is not started by itself.
 	Until    time.Time
 	Operator bool
@@ -74,7 +74,7 @@ type Why struct {
 func (s *Standing) Runs() bool { return s.State != Paused && s.State != Quarantined }
 
 // Clean reports whether there is nothing to remember.
-func (s *Standing) Clean() bool { return s.Runs() && s.State != Probing && s.Times == 0 }
+func (s *Standing) Clean() bool { return s.Runs() && s.State != Probing && s.Ends == 0 }
 
 // Wait returns how long it takes until the tenant is started again. If only an operator can start
 // it, that time is unknown and Wait returns LastPause.

@@ -11,8 +11,8 @@ type Event interface{ event() }
 type (
 	// Ended says that the tenant has ended by itself, or did not start.
 	Ended struct{ Why }
-	// Charged says that a message of the tenant has crashed a component that all tenants share.
-	Charged struct{ Why }
+	// CrashCharged says that a message of the tenant has crashed a component that all tenants share.
+	CrashCharged struct{ Why }
 	// Passed says that time has passed.
 	Passed struct{}
 	// Operated says that an operator wants to change the tenant.
@@ -22,10 +22,10 @@ type (
 	}
 )
 
-func (Ended) event()    {}
-func (Charged) event()  {}
-func (Passed) event()   {}
-func (Operated) event() {}
+func (Ended) event()        {}
+func (CrashCharged) event() {}
+func (Passed) event()       {}
+func (Operated) event()     {}
 
 // Verb is an operation of an operator on a tenant.
 type Verb string
@@ -45,13 +45,13 @@ type Effect uint8
 
 // The effects.
 const (
-	Stop       Effect = iota // stop the tenant
-	Start                    // start it once it is stopped
-	TellPaused               // report the new standing
-	TellQuarantined
-	TellResumed // it is started after a pause, or as a probe
-	TellReleased
-	TellRestarted
+	Stop         Effect = iota // stop the tenant
+	Start                      // start it once it is stopped
+	ReportPaused               // report the new standing
+	ReportQuarantined
+	ReportResumed // it is started after a pause, or as a probe
+	ReportReleased
+	ReportRestarted
 	// Refuse an operator's wish, because an operator has quarantined the tenant.
 	Refuse
 )
@@ -69,7 +69,7 @@ func Step(s Standing, now time.Time, e Event) (Standing, []Effect) {
 			return s, nil // it was stopped
 		}
 		return s.down(now, e.Why)
-	case Charged:
+	case CrashCharged:
 		if !s.Runs() {
 			return s, nil
 		}
@@ -92,19 +92,19 @@ func Step(s Standing, now time.Time, e Event) (Standing, []Effect) {
 // down returns the standing of a tenant that has ended by itself once more.
 func (s Standing) down(now time.Time, why Why) (Standing, []Effect) {
 	if s.State != Probing && now.Sub(s.Since) >= Stable {
-		s.Times, s.Gap = 0, 0
+		s.Ends, s.Pause = 0, 0
 	}
 	first, last := FirstPause, LastPause
-	next := Standing{State: Paused, Since: now, Times: s.Times + 1, Why: why}
-	tell := TellPaused
-	if next.Times >= MaxEnds || s.State == Probing {
-		next.State, tell = Quarantined, TellQuarantined
+	next := Standing{State: Paused, Since: now, Ends: s.Ends + 1, Why: why}
+	tell := ReportPaused
+	if next.Ends >= MaxEnds || s.State == Probing {
+		next.State, tell = Quarantined, ReportQuarantined
 		if first, last = FirstProbe, LastProbe; s.State != Probing {
-			s.Gap = 0
+			s.Pause = 0
 		}
 	}
-	next.Gap = min(max(2*s.Gap, first), last)
-	next.Until = now.Add(next.Gap)
+	next.Pause = min(max(2*s.Pause, first), last)
+	next.Until = now.Add(next.Pause)
 	return next, []Effect{tell}
 }
 
@@ -116,12 +116,12 @@ func (s Standing) passed(now time.Time) (Standing, []Effect) {
 	switch s.State {
 	case Paused:
 		s.State, s.Since, s.Until = Running, now, time.Time{}
-		return s, []Effect{Start, TellResumed}
+		return s, []Effect{Start, ReportResumed}
 	case Quarantined:
 		s.State, s.Since, s.Until = Probing, now, time.Time{}
-		return s, []Effect{Start, TellResumed}
+		return s, []Effect{Start, ReportResumed}
 	case Probing:
-		return Standing{State: Running, Since: s.Since}, []Effect{TellReleased}
+		return Standing{State: Running, Since: s.Since}, []Effect{ReportReleased}
 	}
 	return Standing{State: Running, Since: s.Since}, nil // it ran for long enough
 }
@@ -132,26 +132,26 @@ func (s Standing) operated(now time.Time, e Operated) (Standing, []Effect) {
 	case Quarantine:
 		next := Standing{State: Quarantined, Since: now, Operator: true, Why: e.Why}
 		if !s.Runs() {
-			return next, []Effect{TellQuarantined}
+			return next, []Effect{ReportQuarantined}
 		}
-		return next, []Effect{Stop, TellQuarantined}
+		return next, []Effect{Stop, ReportQuarantined}
 	case Release:
 		if s.Runs() {
 			running.Since = s.Since
 			if s.State == Probing {
-				return running, []Effect{TellReleased}
+				return running, []Effect{ReportReleased}
 			}
 			return running, nil
 		}
-		return running, []Effect{Start, TellReleased}
+		return running, []Effect{Start, ReportReleased}
 	case Restart:
 		if s.Operator {
 			return s, []Effect{Refuse}
 		}
 		if !s.Runs() {
-			return running, []Effect{Start, TellRestarted}
+			return running, []Effect{Start, ReportRestarted}
 		}
-		return running, []Effect{Stop, Start, TellRestarted}
+		return running, []Effect{Stop, Start, ReportRestarted}
 	}
 	return s, []Effect{Refuse}
 }

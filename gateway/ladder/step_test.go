@@ -61,7 +61,7 @@ func replay(t *testing.T, text string) string {
 		case "ended":
 			e = Ended{Why{"crash", "i1"}}
 		case "charged":
-			e = Charged{Why{"poison", "i2"}}
+			e = CrashCharged{Why{"poison", "i2"}}
 		case "passed":
 			e = Passed{}
 		default:
@@ -69,7 +69,7 @@ func replay(t *testing.T, text string) string {
 		}
 		var effects []Effect
 		s, effects = Step(s, now, e)
-		fmt.Fprintf(&out, "  %s, %d in a row", s.State, s.Times)
+		fmt.Fprintf(&out, "  %s, %d in a row", s.State, s.Ends)
 		if !s.Until.IsZero() {
 			fmt.Fprintf(&out, ", %s", s.Until.Sub(now))
 		}
@@ -93,7 +93,7 @@ func TestEveryStandingHasAWayBack(t *testing.T) {
 		for range rapid.IntRange(1, 100).Draw(t, "events") {
 			now = now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, 30 * time.Second,
 				20 * time.Minute}).Draw(t, "pause"))
-			e := rapid.SampledFrom([]Event{Ended{}, Charged{}, Passed{}, Operated{Verb: Restart},
+			e := rapid.SampledFrom([]Event{Ended{}, CrashCharged{}, Passed{}, Operated{Verb: Restart},
 				Operated{Verb: Quarantine}, Operated{Verb: Release}}).Draw(t, "event")
 			if _, ended := e.(Ended); ended && !runs {
 				continue

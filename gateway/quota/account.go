@@ -11,8 +11,8 @@ type Account struct {
 	kinds   [kindCount]atomic.Int64
 	refused atomic.Uint64
 	cache   atomic.Pointer[cache]
-	// lent reports whether the tenant has the turn of growing beyond the bounds, see Beyond.
-	lent atomic.Bool
+	// hasTurn reports whether the tenant has the turn of growing beyond the bounds, see MayExceed.
+	hasTurn atomic.Bool
 }
 
 func (a *Account) all() *atomic.Int64       { return &a.total }
@@ -38,7 +38,7 @@ func (a *Account) Set(k Kind, n int) {
 }
 
 // Kept returns how many bytes the tenant keeps.
-func (a *Account) Kept() int64 {
+func (a *Account) Total() int64 {
 	if a == nil {
 		return 0
 	}
@@ -68,11 +68,11 @@ func (a *Account) limit() int64 {
 	if s.Total == 0 {
 		return 0
 	}
-	return s.Guaranteed() + max(0, s.Free()-a.others(s))
+	return s.Guaranteed() + max(0, s.Free()-a.takenByOthers(s))
 }
 
 // others returns how much of the free part other tenants have taken.
-func (a *Account) others(s Shares) (sum int64) {
+func (a *Account) takenByOthers(s Shares) (sum int64) {
 	for other := range a.ledger.each {
 		if other != a {
 			sum += s.Excess(other.total.Load())
@@ -82,7 +82,7 @@ func (a *Account) others(s Shares) (sum int64) {
 }
 
 // above reports whether the tenant, with n more bytes, keeps more than its guaranteed share.
-func (a *Account) above(n int) bool {
+func (a *Account) aboveShare(n int) bool {
 	s := a.shares()
 	return s.Total > 0 && a.total.Load()+int64(n) > s.Guaranteed()
 }
@@ -90,17 +90,17 @@ func (a *Account) above(n int) bool {
 // Begins returns nil if the tenant may begin something lasting, such as a session, a task or a held
 // call. Otherwise it returns the refusal. A tenant above its share is refused while the level is
 // High or above, and every tenant while it is Exhausted.
-func (a *Account) Begins() *Refusal { return a.allows(Level.Begins, 0) }
+func (a *Account) CheckBegin() *Refusal { return a.allows(Level.AllowsBegin, 0) }
 
-// BeginsBy is Begins for a caller that can evict something else. While the tenant is refused, it
-// calls drop, until drop reports that it evicted nothing.
-func (a *Account) BeginsBy(drop func() bool) *Refusal {
+// CheckBeginEvicting is Begins for a caller that can evict something else. While the tenant is
+// refused, it calls drop, until drop reports that it evicted nothing.
+func (a *Account) CheckBeginEvicting(drop func() bool) *Refusal {
 	if a == nil {
 		return nil
 	}
 	for {
 		level := a.ledger.memory.Level()
-		if level.Begins(a.above(0)) {
+		if level.AllowsBegin(a.aboveShare(0)) {
 			return nil
 		}
 		if level == Exhausted || !drop() {
@@ -112,7 +112,7 @@ func (a *Account) BeginsBy(drop func() bool) *Refusal {
 // Calls returns nil if the tenant may make a call of n bytes. Otherwise it returns the refusal.
 // While the level is Critical, a tenant is refused if the call would bring it above its share.
 // While it is Exhausted, every tenant is refused.
-func (a *Account) Calls(n int) *Refusal { return a.allows(Level.Calls, n) }
+func (a *Account) CheckCall(n int) *Refusal { return a.allows(Level.AllowsCall, n) }
 
 func (a *Account) allows(does func(l Level, above bool) bool, n int) *Refusal {
 	if a == nil {
@@ -122,7 +122,7 @@ func (a *Account) allows(does func(l Level, above bool) bool, n int) *Refusal {
 	switch {
 	case level < High || does(level, true): // nearly always
 		return nil
-	case does(level, false) && !a.above(n):
+	case does(level, false) && !a.aboveShare(n):
 		return nil
 	}
 	return a.unable(level, n)
@@ -140,9 +140,9 @@ func (a *Account) Reserve(k Kind, n int) (*Reservation, *Refusal) {
 	return r, nil
 }
 
-// ReserveAs is Reserve with a Reservation that is embedded in another object. The Reservation
+// ReserveInto is Reserve with a Reservation that is embedded in another object. The Reservation
 // must be unused.
-func (a *Account) ReserveAs(r *Reservation, k Kind, n int) *Refusal {
+func (a *Account) ReserveInto(r *Reservation, k Kind, n int) *Refusal {
 	if a == nil || a.tryAs(r, k, 0, n) {
 		return nil
 	}
@@ -151,11 +151,11 @@ func (a *Account) ReserveAs(r *Reservation, k Kind, n int) *Refusal {
 
 // TryReserve is Reserve for a caller that waits and asks again. It returns nil if there is no
 // room, and does not count that as a refusal.
-func (a *Account) TryReserve(k Kind, n int) *Reservation { return a.TryMore(k, 0, n) }
+func (a *Account) TryReserve(k Kind, n int) *Reservation { return a.TryReserveMore(k, 0, n) }
 
-// TryMore is TryReserve for n more bytes of a message of which had bytes are already counted.
-// There is room for them if there would be room for the whole message.
-func (a *Account) TryMore(k Kind, had, n int) *Reservation {
+// TryReserveMore is TryReserve for n more bytes of a message of which had bytes are already
+// counted. There is room for them if there would be room for the whole message.
+func (a *Account) TryReserveMore(k Kind, had, n int) *Reservation {
 	if a == nil {
 		return nil
 	}
@@ -169,14 +169,14 @@ func (a *Account) tryAs(r *Reservation, k Kind, had, n int) bool {
 	a.holdAs(r, k, n)
 	// The bytes are counted before the check, so two concurrent callers do not both get the last
 	// room.
-	if all := int64(had + n); a.fits(-all, all) || a.dropFor(-all, all) {
+	if all := int64(had + n); a.fits(-all, all) || a.evictFor(-all, all) {
 		return true
 	}
 	// Concurrent callers have counted their bytes too, so all of them may have failed because of
 	// each other. They repeat the check one at a time, so that the last of them succeeds if there is
 	// room for one.
-	a.ledger.last.Lock()
-	defer a.ledger.last.Unlock()
+	a.ledger.lastCheck.Lock()
+	defer a.ledger.lastCheck.Unlock()
 	if all := int64(had + n); a.fits(-all, all) {
 		return true
 	}
@@ -186,11 +186,11 @@ func (a *Account) tryAs(r *Reservation, k Kind, had, n int) bool {
 
 // Fits reports whether there is room for n more bytes, after cached bytes are evicted if
 // necessary. It counts nothing.
-func (a *Account) Fits(n int) bool { return a.Spare(n) || a.dropFor(0, int64(n)) }
+func (a *Account) Fits(n int) bool { return a.FitsUncached(n) || a.evictFor(0, int64(n)) }
 
-// Spare reports whether there is room for n more bytes without evicting cached bytes. It counts
-// nothing.
-func (a *Account) Spare(n int) bool { return a.fits(0, int64(n)) }
+// FitsUncached reports whether there is room for n more bytes without evicting cached bytes. It
+// counts nothing.
+func (a *Account) FitsUncached(n int) bool { return a.fits(0, int64(n)) }
 
 // fits reports whether there is room for n bytes in addition to the counted bytes plus beyond.
 func (a *Account) fits(beyond, n int64) bool {
@@ -202,13 +202,13 @@ func (a *Account) fits(beyond, n int64) bool {
 	if s.Total == 0 || before+n <= s.Guaranteed() {
 		return true
 	}
-	others := a.others(s)
+	others := a.takenByOthers(s)
 	return others+s.Excess(before+n) <= s.Free() || others <= 0 && before <= s.Guaranteed()
 }
 
-// Keeps returns nil if the tenant may keep n more bytes. Otherwise it returns the refusal and
+// CheckKeep returns nil if the tenant may keep n more bytes. Otherwise it returns the refusal and
 // counts it. It reserves nothing. A caller that does not refuse anything uses Fits instead.
-func (a *Account) Keeps(n int) *Refusal {
+func (a *Account) CheckKeep(n int) *Refusal {
 	r, why := a.Reserve(Requests, n)
 	r.Release()
 	return why
@@ -218,7 +218,7 @@ func (a *Account) Keeps(n int) *Refusal {
 // call. Otherwise it returns the refusal. Counted says that the bytes are already counted. While
 // there is no room, Admits calls drop, until drop reports that it evicted nothing. Admits itself
 // counts nothing.
-func (a *Account) Admits(n int, counted bool, drop func() bool) *Refusal {
+func (a *Account) CheckAdmit(n int, counted bool, drop func() bool) *Refusal {
 	if a == nil {
 		return nil
 	}
@@ -228,8 +228,8 @@ func (a *Account) Admits(n int, counted bool, drop func() bool) *Refusal {
 	}
 	for {
 		level := a.ledger.memory.Level()
-		if level.Calls(a.above(more)) {
-			if had, all := int64(n-more), int64(n); a.fits(-had, all) || a.dropFor(-had, all) {
+		if level.AllowsCall(a.aboveShare(more)) {
+			if had, all := int64(n-more), int64(n); a.fits(-had, all) || a.evictFor(-had, all) {
 				return nil
 			}
 			// The tenant has no room, whatever the level.
@@ -244,13 +244,13 @@ func (a *Account) Admits(n int, counted bool, drop func() bool) *Refusal {
 // unable returns the refusal of n bytes at a level. Normal means that there is no room for them.
 func (a *Account) unable(level Level, n int) *Refusal {
 	if level == Exhausted {
-		return &Refusal{Level: level, Everybody: true}
+		return &Refusal{Level: level, AllTenants: true}
 	}
 	return a.refusal(level, n)
 }
 
-// Hold counts n bytes of a kind that exist already.
-func (a *Account) Hold(k Kind, n int) *Reservation {
+// Count counts n bytes of a kind that exist already.
+func (a *Account) Count(k Kind, n int) *Reservation {
 	if a == nil {
 		return nil
 	}

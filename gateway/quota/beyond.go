@@ -18,13 +18,13 @@ type turn struct {
 	at time.Time
 }
 
-// Beyond reports whether one message of the tenant may grow as far as it must although there is
+// MayExceed reports whether one message of the tenant may grow as far as it must although there is
 // no room. Used is how many of the tenant's bytes belong to such messages. A tenant that keeps no
 // more than its share beside them always may. The other tenants take turns: one of them has one
 // such message at a time. No turn begins while earlier unread messages are still too far beyond
-// the bound, because together they would fill the memory. The caller calls Grows before the
-// message grows further, and Within when the message is complete.
-func (a *Account) Beyond(used int, now time.Time) bool {
+// the bound, because together they would fill the memory. The caller calls MayGrow before the
+// message grows further, and EndExcess when the message is complete.
+func (a *Account) MayExceed(used int, now time.Time) bool {
 	s := a.shares()
 	if s.Total == 0 || a.total.Load()-int64(used) <= s.Guaranteed() {
 		return true
@@ -39,22 +39,22 @@ func (a *Account) Beyond(used int, now time.Time) bool {
 		return false
 	}
 	mine := a.ledger.beyond.CompareAndSwap(before, &turn{a, now})
-	a.lent.Store(mine)
+	a.hasTurn.Store(mine)
 	return mine
 }
 
-// Grows reports whether the message that Beyond has permitted may grow further.
-func (a *Account) Grows(now time.Time) bool {
-	if !a.lent.Load() {
+// MayGrow reports whether the message that MayExceed has permitted may grow further.
+func (a *Account) MayGrow(now time.Time) bool {
+	if !a.hasTurn.Load() {
 		return true
 	}
 	before := a.ledger.beyond.Load()
 	return before != nil && before.of == a && a.ledger.beyond.CompareAndSwap(before, &turn{a, now})
 }
 
-// Within records that no message of the tenant grows beyond the bounds any more.
-func (a *Account) Within() {
-	a.lent.Store(false)
+// EndExcess records that no message of the tenant grows beyond the bounds any more.
+func (a *Account) EndExcess() {
+	a.hasTurn.Store(false)
 	if before := a.ledger.beyond.Load(); before != nil && before.of == a {
 		a.ledger.beyond.CompareAndSwap(before, nil)
 	}

@@ -11,60 +11,60 @@ func TestMessagesGrowBeyondTheBound(t *testing.T) {
 	now := time.Now()
 	l := NewLedger(nil)
 	l.Bound(Bounds{Tenants: 4, Total: 8000}) // 1000 for each tenant
-	modest, greedy, other := l.Of("modest"), l.Of("greedy"), l.Of("other")
+	modest, greedy, other := l.Account("modest"), l.Account("greedy"), l.Account("other")
 	modest.Add(Requests, 900)
 	modest.Add(Answers, 5000)
 	greedy.Add(Tasks, 2000)
 	other.Add(Tasks, 1001)
 	for range 2 {
-		if !modest.Beyond(5000, now) {
+		if !modest.MayExceed(5000, now) {
 			t.Error("a message of a tenant below its share waits")
 		}
 	}
-	if !greedy.Beyond(0, now) || other.Beyond(0, now) {
+	if !greedy.MayExceed(0, now) || other.MayExceed(0, now) {
 		t.Error("two tenants above their share have a message that grows, or none has")
 	}
-	modest.Within()
-	if other.Beyond(0, now) {
+	modest.EndExcess()
+	if other.MayExceed(0, now) {
 		t.Error("another may because a third has come")
 	}
-	greedy.Within()
-	if !other.Beyond(0, now) {
+	greedy.EndExcess()
+	if !other.MayExceed(0, now) {
 		t.Error("the next may not")
 	}
-	other.Within()
+	other.EndExcess()
 	greedy.Add(Answers, 200) // 9101 of 9000
-	if greedy.Beyond(200, now) {
+	if greedy.MayExceed(200, now) {
 		t.Error("a message grows while there is much beyond the bound")
 	}
 }
 
-// Another tenant may take a turn that was not used for a while. The previous owner's next Grows
+// Another tenant may take a turn that was not used for a while. The previous owner's next MayGrow
 // returns false.
 func TestTurnOfAMessageThatStalls(t *testing.T) {
 	l, now := NewLedger(nil), time.Now()
 	l.Bound(Bounds{Tenants: 4, Total: 8000})
-	first, next, last := l.Of("first"), l.Of("next"), l.Of("last")
+	first, next, last := l.Account("first"), l.Account("next"), l.Account("last")
 	for _, a := range []*Account{first, next, last} {
 		a.Add(Tasks, 2000)
 	}
-	if !first.Beyond(0, now) || first.Beyond(0, now.Add(time.Hour)) {
+	if !first.MayExceed(0, now) || first.MayExceed(0, now.Add(time.Hour)) {
 		t.Error("one tenant has two turns, or none")
 	}
 	now = now.Add(stalledAfter - 1)
-	if next.Beyond(0, now) || !first.Grows(now) || next.Beyond(0, now.Add(stalledAfter-1)) {
+	if next.MayExceed(0, now) || !first.MayGrow(now) || next.MayExceed(0, now.Add(stalledAfter-1)) {
 		t.Error("the turn of a message that grows is given away")
 	}
-	if now = now.Add(stalledAfter); !next.Beyond(0, now) || last.Beyond(0, now) {
+	if now = now.Add(stalledAfter); !next.MayExceed(0, now) || last.MayExceed(0, now) {
 		t.Error("the turn of a message that stalls is not given away, or twice")
 	}
-	if first.Grows(now) || !next.Grows(now) {
+	if first.MayGrow(now) || !next.MayGrow(now) {
 		t.Error("a turn that was given away is used")
 	}
-	if first.Within(); last.Beyond(0, now) {
+	if first.EndExcess(); last.MayExceed(0, now) {
 		t.Error("a turn ends by one who had it before")
 	}
-	if next.Within(); !last.Beyond(0, now) {
+	if next.EndExcess(); !last.MayExceed(0, now) {
 		t.Error("a turn does not end")
 	}
 }

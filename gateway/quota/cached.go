@@ -20,9 +20,9 @@ func (a *Account) Cached(k Kind, drop func()) {
 	a.cache.Store(&cache{k, drop})
 }
 
-// dropFor evicts the cached bytes if that makes room for n bytes in addition to the counted bytes
+// evictFor evicts the cached bytes if that makes room for n bytes in addition to the counted bytes
 // plus beyond. It reports whether there is room afterwards.
-func (a *Account) dropFor(beyond, n int64) bool {
+func (a *Account) evictFor(beyond, n int64) bool {
 	if a == nil {
 		return false
 	}
@@ -37,8 +37,8 @@ func (a *Account) dropFor(beyond, n int64) bool {
 	return a.fits(beyond, n)
 }
 
-// DropCached evicts what all tenants keep for convenience.
-func (l *Ledger) DropCached() {
+// EvictCached evicts what all tenants keep for convenience.
+func (l *Ledger) EvictCached() {
 	for a := range l.each {
 		if c := a.cache.Load(); c != nil {
 			c.drop()

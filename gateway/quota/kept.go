@@ -20,12 +20,12 @@ const (
 	Histories                 // events that wait for a client or are kept for its return
 	Answers                   // large answers that no client has read yet
 	Lists                     // lists of servers
-	Views                     // those lists as clients see them
+	ClientLists               // those lists as clients see them
 	References                // URIs that servers have given to clients beside their lists
-	Notices                   // notifications that are not dispatched yet
+	Notifications             // notifications that are not dispatched yet
 	Outgoing                  // messages that wait for a server to take them
 	Sessions                  // sessions, clients without a session, and data about them
-	Unwritten                 // changes of the state that are not on the disk yet
+	PendingWrites             // changes of the state that are not on the disk yet
 	Subscriptions             // subscriptions of connections to servers, kept to restore them
 	Questions                 // questions and log lines of servers that wait for the first session
 	// subscriptions and log levels at servers that do not run, to restore them
@@ -108,9 +108,9 @@ type Bounds struct {
 type Ledger struct {
 	bounds atomic.Pointer[Bounds]
 	// The level of memory decides which tenants are refused; nil stays at Normal.
-	memory   *Memory
-	accounts sync.Map
-	last     sync.Mutex // serializes the last check before a refusal for lack of room
+	memory    *Memory
+	accounts  sync.Map
+	lastCheck sync.Mutex // serializes the last check before a refusal for lack of room
 	// beyond is the tenant whose message grows beyond the bounds; nil for none.
 	beyond atomic.Pointer[turn]
 }
@@ -128,8 +128,8 @@ func (l *Ledger) bounded() Bounds {
 	return Bounds{}
 }
 
-// Of returns the account of a tenant, always the same one.
-func (l *Ledger) Of(tenant string) *Account {
+// Account returns the account of a tenant, always the same one.
+func (l *Ledger) Account(tenant string) *Account {
 	a, ok := l.accounts.Load(tenant)
 	if !ok {
 		a, _ = l.accounts.LoadOrStore(tenant, &Account{ledger: l, tenant: tenant})

@@ -26,7 +26,7 @@ func ledger(level Level) *Ledger {
 
 func TestAccountIsRefusedAtItsBound(t *testing.T) {
 	l := ledger(Normal)
-	a, b := l.Of("acme"), l.Of("initech")
+	a, b := l.Account("acme"), l.Account("initech")
 	var kept []*Reservation
 	for {
 		r, why := a.Reserve(HeldCalls, mib)
@@ -38,12 +38,12 @@ func TestAccountIsRefusedAtItsBound(t *testing.T) {
 		}
 		kept = append(kept, r)
 	}
-	if len(kept) != 75 || a.Kept() != 75*mib {
-		t.Fatalf("%d are kept, %d bytes; want the share and all that is free, 75", len(kept), a.Kept())
+	if len(kept) != 75 || a.Total() != 75*mib {
+		t.Fatalf("%d are kept, %d bytes; want the share and all that is free, 75", len(kept), a.Total())
 	}
 	for range 25 { // its share is reserved
 		if _, why := b.Reserve(Requests, mib); why != nil {
-			t.Fatalf("another tenant below its share: %v", why.Told())
+			t.Fatalf("another tenant below its share: %v", why.ClientError())
 		}
 	}
 	if _, why := b.Reserve(Requests, mib); why == nil {
@@ -51,8 +51,8 @@ func TestAccountIsRefusedAtItsBound(t *testing.T) {
 	}
 	kept[0].Release()
 	kept[0].Release() // counts once
-	if _, why := a.Reserve(Tasks, mib); why != nil || a.Kept() != 75*mib {
-		t.Errorf("after it has let go: %v, %d kept", why, a.Kept())
+	if _, why := a.Reserve(Tasks, mib); why != nil || a.Total() != 75*mib {
+		t.Errorf("after it has let go: %v, %d kept", why, a.Total())
 	}
 	if h := a.Holding(); h.Refused != 1 || h.Kinds[Tasks] != mib {
 		t.Errorf("the account says %+v", h)
@@ -63,21 +63,21 @@ func TestAccountIsRefusedAtItsBound(t *testing.T) {
 // So all tenants together never reserve more than the total while others use that part.
 func TestOneLargeMessageUsesTheFreePart(t *testing.T) {
 	l := ledger(Normal)
-	a, b := l.Of("acme"), l.Of("initech")
+	a, b := l.Account("acme"), l.Account("initech")
 	if _, why := a.Reserve(Requests, 70*mib); why != nil {
-		t.Fatal(why.Told())
+		t.Fatal(why.ClientError())
 	}
 	if b.Fits(31*mib) || !b.Fits(30*mib) {
 		t.Error("fits is not its share of 25 MiB and the 5 MiB that are free")
 	}
-	if _, why := b.Reserve(Requests, 31*mib); why == nil || b.Kept() != 0 {
-		t.Errorf("more than its share has room while nothing is free; %d are kept", b.Kept())
+	if _, why := b.Reserve(Requests, 31*mib); why == nil || b.Total() != 0 {
+		t.Errorf("more than its share has room while nothing is free; %d are kept", b.Total())
 	}
 	if b.TryReserve(Requests, 31*mib) != nil || b.Holding().Refused != 1 {
 		t.Errorf("who asks again counts as refused: %d", b.Holding().Refused)
 	}
 	if _, why := b.Reserve(Requests, 25*mib); why != nil {
-		t.Error(why.Told())
+		t.Error(why.ClientError())
 	}
 }
 
@@ -85,11 +85,11 @@ func TestOneLargeMessageUsesTheFreePart(t *testing.T) {
 // has room there.
 func TestMessageOfAnySizeHasRoomAlone(t *testing.T) {
 	l := ledger(Normal)
-	a, b := l.Of("acme"), l.Of("initech")
+	a, b := l.Account("acme"), l.Account("initech")
 	a.Add(Lists, mib)
 	huge, why := a.Reserve(Requests, 200*mib)
 	if why != nil {
-		t.Fatal(why.Told())
+		t.Fatal(why.ClientError())
 	}
 	for name, other := range map[string]*Account{"acme": a, "initech": b} {
 		if _, why := other.Reserve(Requests, 26*mib); why == nil {
@@ -97,11 +97,11 @@ func TestMessageOfAnySizeHasRoomAlone(t *testing.T) {
 		}
 	}
 	if _, why := b.Reserve(Requests, 25*mib); why != nil {
-		t.Error(why.Told())
+		t.Error(why.ClientError())
 	}
 	huge.Release()
 	if _, why := b.Reserve(Requests, 200*mib); why != nil {
-		t.Errorf("once nobody uses the free part: %v", why.Told())
+		t.Errorf("once nobody uses the free part: %v", why.ClientError())
 	}
 }
 
@@ -118,17 +118,18 @@ func TestTenantsAboveTheirShareAreRefusedFirst(t *testing.T) {
 		{Exhausted, [2]bool{true, true}, [2]bool{true, true}},
 	} {
 		l := ledger(c.Level)
-		l.Of("acme").Add(HeldCalls, 26*mib)
-		l.Of("initech").Add(Requests, 25*mib)
-		begin := [2]bool{l.Of("acme").Begins() != nil, l.Of("initech").Begins() != nil}
-		call := [2]bool{l.Of("acme").Calls(0) != nil, l.Of("initech").Calls(0) != nil}
+		l.Account("acme").Add(HeldCalls, 26*mib)
+		l.Account("initech").Add(Requests, 25*mib)
+		begin := [2]bool{l.Account("acme").CheckBegin() != nil, l.Account("initech").CheckBegin() != nil}
+		call := [2]bool{l.Account("acme").CheckCall(0) != nil, l.Account("initech").CheckCall(0) != nil}
 		if begin != c.begin || call != c.call {
 			t.Errorf("%v: begin %v, call %v", c.Level, begin, call)
 		}
-		if why := l.Of("initech").Calls(1); (why != nil) != (c.Level >= Critical) {
+		if why := l.Account("initech").CheckCall(1); (why != nil) != (c.Level >= Critical) {
 			t.Errorf("%v: a call that brings it above its share: %v", c.Level, why)
 		}
-		if why := l.Of("acme").Calls(0); c.Level == Critical && (why.Limit != 25*mib || why.Everybody) {
+		if why := l.Account("acme").CheckCall(0); c.Level == Critical &&
+			(why.Limit != 25*mib || why.AllTenants) {
 			t.Errorf("it is told of %+v", why)
 		}
 	}
@@ -145,15 +146,15 @@ func TestCallsAreAdmittedWhetherTheyCountOrNot(t *testing.T) {
 			var whole, counted *Refusal
 			for _, of := range []**Refusal{&whole, &counted} {
 				l := ledger(level)
-				a := l.Of("acme")
+				a := l.Account("acme")
 				a.Add(HeldCalls, c.kept*mib)
 				if of == &counted {
 					a.Add(Requests, c.n*mib)
 				}
-				before := a.Kept()
-				*of = a.Admits(c.n*mib, of == &counted, func() bool { return false })
-				if a.Kept() != before {
-					t.Errorf("%d bytes are left of a question", a.Kept()-before)
+				before := a.Total()
+				*of = a.CheckAdmit(c.n*mib, of == &counted, func() bool { return false })
+				if a.Total() != before {
+					t.Errorf("%d bytes are left of a question", a.Total()-before)
 				}
 			}
 			want := c.want && (level == Normal || level == Critical && c.kept+c.n <= 25)
@@ -163,15 +164,15 @@ func TestCallsAreAdmittedWhetherTheyCountOrNot(t *testing.T) {
 			}
 		}
 	}
-	if (*Account)(nil).Admits(1, false, nil) != nil {
+	if (*Account)(nil).CheckAdmit(1, false, nil) != nil {
 		t.Error("nobody's account refuses")
 	}
 	for _, level := range []Level{Normal, Critical} {
 		l := ledger(level)
-		a := l.Of("acme")
+		a := l.Account("acme")
 		a.Add(Tasks, 75*mib)
 		drops := 0
-		why := a.Admits(10*mib, false, func() bool {
+		why := a.CheckAdmit(10*mib, false, func() bool {
 			drops++
 			a.Add(Tasks, -mib)
 			return true
@@ -179,11 +180,11 @@ func TestCallsAreAdmittedWhetherTheyCountOrNot(t *testing.T) {
 		if why == nil && level == Critical {
 			a.Add(Requests, -int(a.Holding().Kinds[Requests]))
 			a.Add(Tasks, 20*mib)
-			if why = a.BeginsBy(func() bool {
+			if why = a.CheckBeginEvicting(func() bool {
 				a.Add(Tasks, -mib)
 				return true
-			}); why != nil || a.Kept() != 25*mib {
-				t.Errorf("what lasts begins with %d kept: %v", a.Kept(), why)
+			}); why != nil || a.Total() != 25*mib {
+				t.Errorf("what lasts begins with %d kept: %v", a.Total(), why)
 			}
 		}
 		if want := map[Level]int{Normal: 10, Critical: 60}[level]; why != nil || drops != want ||
@@ -196,11 +197,11 @@ func TestCallsAreAdmittedWhetherTheyCountOrNot(t *testing.T) {
 
 func TestRefusalTellsWhatIsKept(t *testing.T) {
 	l := ledger(Normal)
-	a := l.Of("acme")
+	a := l.Account("acme")
 	a.Add(HeldCalls, 70*mib)
 	a.Add(Requests, 5*mib)
 	_, why := a.Reserve(Requests, mib)
-	err := why.Told()
+	err := why.ClientError()
 	for _, part := range []string{"tenant acme is overloaded", "keeps 75.0 MiB of 75.0 MiB",
 		"held_calls 70.0 MiB, requests 5.0 MiB", "as much as it may"} {
 		if !strings.Contains(err.Message, part) {
@@ -215,26 +216,26 @@ func TestRefusalTellsWhatIsKept(t *testing.T) {
 		}
 	}
 	l.memory.Set(Critical)
-	if err := a.Calls(0).Told(); err.RetryAfter != 2*time.Second ||
+	if err := a.CheckCall(0).ClientError(); err.RetryAfter != 2*time.Second ||
 		!strings.Contains(err.Message, "of 25.0 MiB") || !strings.Contains(err.Message, "(critical)") {
 		t.Errorf("while the memory is critical: %v, %q", err.RetryAfter, err.Message)
 	}
 	l.memory.Set(Exhausted)
-	if err := a.Calls(0).Told(); err.Message != "host is overloaded" {
+	if err := a.CheckCall(0).ClientError(); err.Message != "host is overloaded" {
 		t.Errorf("while nothing is left: %q", err.Message)
 	}
 }
 
 func TestHistoriesHaveABoundOfTheirOwn(t *testing.T) {
 	l := ledger(Normal)
-	a := l.Of("acme")
+	a := l.Account("acme")
 	for n := range 40 {
 		if full := a.Full(); full != (n > 30) { // 10 guaranteed, 20 free
 			t.Fatalf("with %d MiB of histories: full is %v", n, full)
 		}
 		a.Add(Histories, mib)
 	}
-	if l.Of("initech").Full() {
+	if l.Account("initech").Full() {
 		t.Error("another tenant has no room for its histories")
 	}
 }
@@ -258,13 +259,13 @@ func TestAccountOfNobodyCountsNothing(t *testing.T) {
 	r, why := a.Reserve(Tasks, 5)
 	r.Resize(7)
 	r.Release()
-	if why != nil || a.Kept() != 0 || a.Full() || a.Calls(0) != nil || a.Begins() != nil {
+	if why != nil || a.Total() != 0 || a.Full() || a.CheckCall(0) != nil || a.CheckBegin() != nil {
 		t.Error("it does")
 	}
 	// Without bounds everything is counted, and nothing is refused.
 	l := new(Ledger)
-	if _, why := l.Of("acme").Reserve(Tasks, 1<<50); why != nil || l.Of("acme").Full() ||
-		l.Of("acme").Kept() != 1<<50 {
+	if _, why := l.Account("acme").Reserve(Tasks, 1<<50); why != nil || l.Account("acme").Full() ||
+		l.Account("acme").Total() != 1<<50 {
 		t.Error("a ledger without bounds refuses")
 	}
 }
@@ -274,7 +275,7 @@ func TestAccountOfNobodyCountsNothing(t *testing.T) {
 func TestLedgerIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := ledger(Normal)
-		a := l.Of("acme")
+		a := l.Account("acme")
 		var open []*Reservation
 		want := map[*Reservation]int64{}
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
@@ -320,7 +321,7 @@ func TestLedgerIsExactUnderContention(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for n := range 500 {
-				r, _ := l.Of("acme").Reserve(Kind(n%kindCount), 3*mib)
+				r, _ := l.Account("acme").Reserve(Kind(n%kindCount), 3*mib)
 				var both sync.WaitGroup
 				both.Go(r.Release)
 				r.Resize(n)
@@ -335,13 +336,13 @@ func TestLedgerIsExactUnderContention(t *testing.T) {
 	}
 }
 
-// Of two concurrent callers that ask for all that is free, one is served, whether they are two
+// Account two concurrent callers that ask for all that is free, one is served, whether they are two
 // tenants or one.
 func TestOneOfTwoGetsTheLastBytes(t *testing.T) {
 	const rounds = 50000
 	l := ledger(Normal)
-	for size, who := range map[int][2]*Account{75 * mib: {l.Of("acme"), l.Of("initech")},
-		40 * mib: {l.Of("acme"), l.Of("acme")}} {
+	for size, who := range map[int][2]*Account{75 * mib: {l.Account("acme"), l.Account("initech")},
+		40 * mib: {l.Account("acme"), l.Account("acme")}} {
 		var ready [2]atomic.Int64
 		var got [2]*Reservation
 		ask := func(i, n int) {
@@ -387,18 +388,18 @@ func TestRefusalsAreTrue(t *testing.T) {
 			"has let go of some of that"},
 	} {
 		l := ledger(c.level)
-		a := l.Of("acme")
+		a := l.Account("acme")
 		a.Add(HeldCalls, c.acme*mib)
-		l.Of("initech").Add(Requests, c.others*mib)
-		why := a.Calls(c.asks * mib)
+		l.Account("initech").Add(Requests, c.others*mib)
+		why := a.CheckCall(c.asks * mib)
 		if why == nil {
-			why = a.Keeps(c.asks * mib)
+			why = a.CheckKeep(c.asks * mib)
 		}
 		if why == nil {
 			t.Errorf("%+v is not refused", c)
 			continue
 		}
-		if got := why.Told().Message; got != "tenant acme is overloaded: "+c.want {
+		if got := why.ClientError().Message; got != "tenant acme is overloaded: "+c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
@@ -408,20 +409,20 @@ func TestRefusalsAreTrue(t *testing.T) {
 // tenant uses the free part, it may have any size.
 func TestMessageThatGrowsHasRoomAsAWhole(t *testing.T) {
 	l := ledger(Normal)
-	a, b := l.Of("acme"), l.Of("initech")
+	a, b := l.Account("acme"), l.Account("initech")
 	first := a.TryReserve(Requests, 30*mib)
-	next := a.TryMore(Requests, 30*mib, 170*mib)
-	if first == nil || next == nil || a.Kept() != 200*mib {
-		t.Fatalf("a message alone has no room: %d bytes are kept", a.Kept())
+	next := a.TryReserveMore(Requests, 30*mib, 170*mib)
+	if first == nil || next == nil || a.Total() != 200*mib {
+		t.Fatalf("a message alone has no room: %d bytes are kept", a.Total())
 	}
 	other := b.TryReserve(Requests, 20*mib)
-	if b.TryMore(Requests, 20*mib, 6*mib) != nil || b.Kept() != 20*mib {
-		t.Errorf("another has room beyond its share; %d bytes are kept", b.Kept())
+	if b.TryReserveMore(Requests, 20*mib, 6*mib) != nil || b.Total() != 20*mib {
+		t.Errorf("another has room beyond its share; %d bytes are kept", b.Total())
 	}
 	other.Release()
 	next.Release()
 	first.Release()
-	if a.Kept() != 0 {
-		t.Errorf("%d bytes are kept in the end", a.Kept())
+	if a.Total() != 0 {
+		t.Errorf("%d bytes are kept in the end", a.Total())
 	}
 }

@@ -28,12 +28,12 @@ const (
 type audience uint8
 
 const (
-	everybody audience = iota
-	modest             // tenants that keep no more than their share
+	everybody   audience = iota
+	withinShare          // tenants that keep no more than their share
 	nobody
 )
 
-func (a audience) has(above bool) bool { return a == everybody || a == modest && !above }
+func (a audience) has(above bool) bool { return a == everybody || a == withinShare && !above }
 
 // levels is the table. A level is entered at one share of the memory, and left below a smaller
 // one, so that the level does not change with every garbage collection. Retry is when a refused
@@ -47,8 +47,8 @@ var levels = [...]struct {
 }{
 	Normal:    {"normal", 0, 0, everybody, everybody, 0},
 	Elevated:  {"elevated", 0.70, 0.65, everybody, everybody, 0},
-	High:      {"high", 0.85, 0.80, modest, everybody, 5 * time.Second},
-	Critical:  {"critical", 0.95, 0.90, modest, modest, 2 * time.Second},
+	High:      {"high", 0.85, 0.80, withinShare, everybody, 5 * time.Second},
+	Critical:  {"critical", 0.95, 0.90, withinShare, withinShare, 2 * time.Second},
 	Exhausted: {"exhausted", 1, 0.97, nobody, nobody, 2 * time.Second},
 }
 
@@ -75,11 +75,11 @@ func (l Level) Next(use, limit uint64) Level {
 
 // Begins reports whether a tenant may begin a session, a task or a held call. Above says whether
 // the tenant is above its share.
-func (l Level) Begins(above bool) bool { return levels[l].begin.has(above) }
+func (l Level) AllowsBegin(above bool) bool { return levels[l].begin.has(above) }
 
 // Calls reports whether a tenant may make a call. Above says whether the tenant is above its
 // share.
-func (l Level) Calls(above bool) bool { return levels[l].call.has(above) }
+func (l Level) AllowsCall(above bool) bool { return levels[l].call.has(above) }
 
 // Retry returns when a refused caller may come back.
 func (l Level) Retry() time.Duration { return levels[l].retry }

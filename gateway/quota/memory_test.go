@@ -44,8 +44,8 @@ func TestLevelsRefuseThoseAboveTheirShareFirst(t *testing.T) {
 		{Critical, [2]bool{false, true}, [2]bool{false, true}},
 		{Exhausted, [2]bool{false, false}, [2]bool{false, false}},
 	} {
-		begins, calls := [2]bool{c.Begins(above), c.Begins(below)}, [2]bool{
-			c.Calls(above), c.Calls(below),
+		begins, calls := [2]bool{c.AllowsBegin(above), c.AllowsBegin(below)}, [2]bool{
+			c.AllowsCall(above), c.AllowsCall(below),
 		}
 		if begins != c.begins || calls != c.calls || (c.Retry() > 0) == begins[0] {
 			t.Errorf("%v: begins %v, calls %v, again after %v", c.Level, begins, calls, c.Retry())

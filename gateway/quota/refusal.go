@@ -16,15 +16,15 @@ const refusedFor = time.Second
 // Refusal is the reason why a tenant may not begin something: the bytes that the tenant keeps, or
 // the memory of the whole host.
 type Refusal struct {
-	Level     Level // Normal if there is no room
-	Size      int64 // requested bytes
-	Everybody bool  // all tenants are refused; Holding is empty
-	Holding         // Limit is how much the tenant may keep at this level
+	Level      Level // Normal if there is no room
+	Size       int64 // requested bytes
+	AllTenants bool  // all tenants are refused; Holding is empty
+	Holding          // Limit is how much the tenant may keep at this level
 }
 
-// Told returns the refusal as an error for the client.
-func (r *Refusal) Told() *protocol.Error {
-	if r.Everybody {
+// ClientError returns the refusal as an error for the client.
+func (r *Refusal) ClientError() *protocol.Error {
+	if r.AllTenants {
 		return protocol.Overloaded("host", r.Level.Retry())
 	}
 	err := protocol.Overloaded("tenant "+r.Tenant, max(refusedFor, r.Level.Retry()))

@@ -11,7 +11,7 @@ import (
 const (
 	RetryPercent = 10 // retries in percent of first attempts
 	MaxRetries   = 64 // retries right after each other
-	LeastRetries = 10 // retries in a minute, for a server with few calls
+	MinRetries   = 10 // retries in a minute, for a server with few calls
 )
 
 // oneRetry is the cost of a retry. A first attempt earns RetryPercent.
@@ -20,16 +20,16 @@ const oneRetry = 100
 // Retries is the retry budget of one server. The zero Retries is ready to use. It is safe for
 // concurrent use, and first attempts do not wait for a lock.
 type Retries struct {
-	left atomic.Int64
+	budget atomic.Int64
 
 	mu     sync.Mutex // guards the field below
-	minute time.Time  // when there were LeastRetries last
+	minute time.Time  // when there were MinRetries last
 }
 
-// Sent counts the first attempt of a call.
-func (r *Retries) Sent() {
-	if r.left.Load() < MaxRetries*oneRetry {
-		r.left.Add(RetryPercent)
+// Earn counts the first attempt of a call.
+func (r *Retries) Earn() {
+	if r.budget.Load() < MaxRetries*oneRetry {
+		r.budget.Add(RetryPercent)
 	}
 }
 
@@ -39,11 +39,11 @@ func (r *Retries) Take(now time.Time) bool {
 	defer r.mu.Unlock()
 	if now.Sub(r.minute) >= time.Minute {
 		r.minute = now
-		r.left.Add(max(0, LeastRetries*oneRetry-r.left.Load()))
+		r.budget.Add(max(0, MinRetries*oneRetry-r.budget.Load()))
 	}
-	if r.left.Load() < oneRetry {
+	if r.budget.Load() < oneRetry {
 		return false
 	}
-	r.left.Add(-oneRetry)
+	r.budget.Add(-oneRetry)
 	return true
 }

@@ -20,14 +20,14 @@ func TestRetriesAreAShareOfWhatIsSent(t *testing.T) {
 		sent int
 		want int
 	}{
-		{0, 0, LeastRetries}, {0, 9, 0}, {0, 1, 1}, {0, 205, 20},
-		{time.Minute - 1, 5, 1}, {time.Minute, 0, LeastRetries}, {time.Minute, 0, 0},
+		{0, 0, MinRetries}, {0, 9, 0}, {0, 1, 1}, {0, 205, 20},
+		{time.Minute - 1, 5, 1}, {time.Minute, 0, MinRetries}, {time.Minute, 0, 0},
 		{2 * time.Minute, 200, 20}, // the few are not added to the tenth
 		{time.Hour, 100_000, MaxRetries}, {time.Hour, 0, 0},
 		{0, 0, 0}, // a clock that jumps back gives no extra retries
 	} {
 		for range c.sent {
-			r.Sent()
+			r.Earn()
 		}
 		if got := takes(c.at); got != c.want {
 			t.Errorf("step %d: %d after %d sent, want %d", i, got, c.sent, c.want)
@@ -39,7 +39,7 @@ func TestRetriesAreAShareOfWhatIsSent(t *testing.T) {
 func TestRetriesAreShared(t *testing.T) {
 	var r Retries
 	r.Take(start)
-	for range LeastRetries - 1 {
+	for range MinRetries - 1 {
 		r.Take(start)
 	}
 	var all sync.WaitGroup
@@ -47,7 +47,7 @@ func TestRetriesAreShared(t *testing.T) {
 	for i := range taken {
 		all.Go(func() {
 			for range 100 {
-				r.Sent()
+				r.Earn()
 				if r.Take(start) {
 					taken[i]++
 				}

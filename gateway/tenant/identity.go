@@ -16,7 +16,8 @@ func (s Server) Identity() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q %q %q ", s.Command.Reveal(), s.Cwd.Reveal(), s.URL.Reveal(),
 		s.Transport, s.Builtin)
-	fmt.Fprintf(h, "%t %d %d %d ", s.Mute, s.Speak.Floor, s.Speak.Ceiling, len(s.Args))
+	fmt.Fprintf(h, "%t %d %d %d ", s.DenyRequests, s.Negotiation.Floor, s.Negotiation.Ceiling,
+		len(s.Args))
 	for _, a := range s.Args {
 		fmt.Fprintf(h, "%q ", a.Reveal())
 	}

@@ -38,18 +38,18 @@ func TestIdentity(t *testing.T) {
 		"Name":         func(s *Server) { s.Name = "other" },
 	}
 	other := map[string]func(*Server){
-		"Command":   func(s *Server) { s.Command = NewSecret("file") },
-		"Args":      func(s *Server) { s.Args = []Secret{NewSecret("-a b")} },
-		"Env":       func(s *Server) { s.Env["A"] = NewSecret("3") },
-		"EnvPass":   func(s *Server) { s.EnvPass = nil },
-		"Cwd":       func(s *Server) { s.Cwd = NewSecret("/") },
-		"URL":       func(s *Server) { s.URL = NewSecret("http://a") },
-		"Headers":   func(s *Server) { s.Headers = nil },
-		"Proxy":     func(s *Server) { s.Proxy = NewSecret("http://p:1") },
-		"Transport": func(s *Server) { s.Transport = "sse" },
-		"Builtin":   func(s *Server) { s.Builtin = "demo" },
-		"Mute":      func(s *Server) { s.Mute = true },
-		"Speak":     func(s *Server) { s.Speak.Ceiling = protocol.V20251125 },
+		"Command":      func(s *Server) { s.Command = NewSecret("file") },
+		"Args":         func(s *Server) { s.Args = []Secret{NewSecret("-a b")} },
+		"Env":          func(s *Server) { s.Env["A"] = NewSecret("3") },
+		"EnvPass":      func(s *Server) { s.EnvPass = nil },
+		"Cwd":          func(s *Server) { s.Cwd = NewSecret("/") },
+		"URL":          func(s *Server) { s.URL = NewSecret("http://a") },
+		"Headers":      func(s *Server) { s.Headers = nil },
+		"Proxy":        func(s *Server) { s.Proxy = NewSecret("http://p:1") },
+		"Transport":    func(s *Server) { s.Transport = "sse" },
+		"Builtin":      func(s *Server) { s.Builtin = "demo" },
+		"DenyRequests": func(s *Server) { s.DenyRequests = true },
+		"Negotiation":  func(s *Server) { s.Negotiation.Ceiling = protocol.V20251125 },
 	}
 	was := base().Identity()
 	for name, change := range same {

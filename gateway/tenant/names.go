@@ -5,8 +5,8 @@ import "slices"
 // Bounds of names. The name of a tenant may be as long as a DNS label. The name of a server
 // leaves half of a 64 character tool name to the tool.
 const (
-	MaxName   = 63
-	MaxServer = 32
+	MaxName       = 63
+	MaxServerName = 32
 )
 
 // Reserved are words that may not be the name of a server, because each is a segment of a path
@@ -27,7 +27,7 @@ func ValidName(s string) bool {
 // ValidServer reports whether s may be the name of a server. The name has no underscore, so
 // `{server}__{name}` can be split in only one way.
 func ValidServer(s string) bool {
-	return len(s) >= 1 && len(s) <= MaxServer && s[0] != '-' && plain(s) &&
+	return len(s) >= 1 && len(s) <= MaxServerName && s[0] != '-' && plain(s) &&
 		!slices.Contains(Reserved, s)
 }
 

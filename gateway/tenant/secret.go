@@ -12,9 +12,9 @@ type Secret struct{ text, shown string }
 // NewSecret returns a secret that is shown as Redacted.
 func NewSecret(text string) Secret { return Secret{text, Redacted} }
 
-// NewShown returns a secret with another harmless form: the text as the operator wrote it, before
-// variables were expanded.
-func NewShown(text, shown string) Secret { return Secret{text, shown} }
+// NewSecretShownAs returns a secret with another harmless form: the text as the operator wrote it,
+// before variables were expanded.
+func NewSecretShownAs(text, shown string) Secret { return Secret{text, shown} }
 
 // Reveal returns the text itself.
 func (s Secret) Reveal() string { return s.text }

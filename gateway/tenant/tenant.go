@@ -64,7 +64,7 @@ type Limits struct {
 	IdleStop time.Duration
 	// A session without request or open stream releases its servers after IdleRelease; 0 is never.
 	IdleRelease  time.Duration
-	ParkTime     time.Duration // how long a call may wait for the user
+	InputTimeout time.Duration // how long a call may wait for the user
 	QuestionWait time.Duration // how long calls wait for the user of another call
 }
 
@@ -75,14 +75,14 @@ type Server struct {
 	Share Share
 	// Instances bounds the instances of the server for the callers who share a connection. More than
 	// one is used when the server may send requests to clients without saying which client it means.
-	Instances int
-	Mute      bool // the server may send no requests to clients
+	Instances    int
+	DenyRequests bool // the server may send no requests to clients
 	// ShareLogs lets callers who share a connection receive log lines and texts that may be about
 	// another caller's call.
 	ShareLogs bool
-	// Speak selects the revisions in which the server is spoken to; zero for all.
-	Speak   protocol.Negotiation
-	Require map[string]string // checked before Tenant.Require
+	// Negotiation selects the revisions in which the server is spoken to; zero for all.
+	Negotiation protocol.Negotiation
+	Require     map[string]string // checked before Tenant.Require
 
 	// Command is a name found in PATH, or an absolute path; never a shell command line.
 	Command Secret
@@ -142,13 +142,13 @@ type Intensity struct {
 	Within   time.Duration
 }
 
-// Releases returns how long a session may be without request or open stream before it releases
+// ReleaseAfter returns how long a session may be without request or open stream before it releases
 // the server; 0 is never. A server that keeps state for its session and cannot be resumed is
 // never released, because the state would be lost. Such servers are programs, built-in servers
 // and servers of HTTP+SSE with a connection for each session. A program with at most one instance
 // counts too, because operators set that bound for programs that keep state between calls. A
 // session of Streamable HTTP can be resumed.
-func (s Server) Releases() time.Duration {
+func (s Server) ReleaseAfter() time.Duration {
 	own := s.Share.Applied(s.Link()) == BySession
 	switch s.Link() {
 	case Stdio:
@@ -225,16 +225,16 @@ func (t *Tenant) Requires() []string {
 	return slices.Compact(all)
 }
 
-// Reconnects reports whether the connections to a server have to be replaced when the declaration
-// changes to so. Changes that do not affect connections apply to the existing ones.
-func (s Server) Reconnects(so Server) bool {
+// NeedsReconnect reports whether the connections to a server have to be replaced when the
+// declaration changes to so. Changes that do not affect connections apply to the existing ones.
+func (s Server) NeedsReconnect(so Server) bool {
 	s.Require, so.Require = nil, nil
 	return !reflect.DeepEqual(s, so)
 }
 
-// Another reports whether so is another program, and not the same one with other settings. The
-// lists of one then say nothing about the lists of the other.
-func (s Server) Another(so Server) bool {
+// IsOtherProgram reports whether so is another program, and not the same one with other settings.
+// The lists of one then say nothing about the lists of the other.
+func (s Server) IsOtherProgram(so Server) bool {
 	return s.Command != so.Command || s.URL != so.URL || s.Builtin != so.Builtin ||
 		!slices.Equal(s.Args, so.Args)
 }

@@ -143,7 +143,7 @@ func TestKeyIDsAreDistinctAndHideSessions(t *testing.T) {
 // S88: no way of printing shows the text.
 func TestSecretsDoNotPrint(t *testing.T) {
 	server := Server{
-		Name: "a", Command: NewShown("hunter2", "${env:A}"), Args: []Secret{NewSecret("hunter2")},
+		Name: "a", Command: NewSecretShownAs("hunter2", "${env:A}"), Args: []Secret{NewSecret("hunter2")},
 		Env: map[string]Secret{"A": NewSecret("hunter2")},
 	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "%t", "%z", "%c",
@@ -191,9 +191,9 @@ func TestRequiredCapability(t *testing.T) {
 
 func TestServerIsReachedByWhatItHas(t *testing.T) {
 	for want, s := range map[string]Server{
-		"stdio":   {Command: NewShown("x", "x")},
-		"http":    {URL: NewShown("http://x/", "http://x/")},
-		"sse":     {URL: NewShown("http://x/", "http://x/"), Transport: "sse"},
+		"stdio":   {Command: NewSecretShownAs("x", "x")},
+		"http":    {URL: NewSecretShownAs("http://x/", "http://x/")},
+		"sse":     {URL: NewSecretShownAs("http://x/", "http://x/"), Transport: "sse"},
 		"builtin": {Builtin: "demo"},
 	} {
 		if got := s.Link().String(); got != want {

@@ -57,24 +57,24 @@ func TestSkewedMovesTheHourOnly(t *testing.T) {
 func TestSteadyIsNotMovedByTheHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewSkewed(nil)
-		at := Steady(c.Now())
+		at := SteadyNanos(c.Now())
 		time.Sleep(time.Minute)
 		for _, offset := range []time.Duration{0, time.Hour, -24 * time.Hour} {
 			c.Set(offset)
-			if got := time.Duration(Steady(c.Now()) - at); got != time.Minute {
+			if got := time.Duration(SteadyNanos(c.Now()) - at); got != time.Minute {
 				t.Errorf("%s: a minute is %s", offset, got)
 			}
-			if got := wall(c.Now()).Sub(wall(Hour(c.Now(), at))); got != time.Minute {
+			if got := wall(c.Now()).Sub(wall(WallTime(c.Now(), at))); got != time.Minute {
 				t.Errorf("%s: the hour says %s ago", offset, got)
 			}
 		}
 		now := c.Now()
-		p := Past(now, wall(now).Add(-time.Minute)) // as it is read from a disk
+		p := FromStored(now, wall(now).Add(-time.Minute)) // as it is read from a disk
 		c.Set(48 * time.Hour)
 		if got := c.Now().Sub(p); got != time.Minute {
 			t.Errorf("what was written down a minute ago is %s old", got)
 		}
-		if p := Past(now, wall(now).Add(time.Hour)); p.Sub(now) != 0 {
+		if p := FromStored(now, wall(now).Add(time.Hour)); p.Sub(now) != 0 {
 			t.Errorf("what was written down an hour from now is of %s, want now", p)
 		}
 	})

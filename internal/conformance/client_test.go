@@ -20,14 +20,15 @@ import (
 // clientDone is the whole standard output of a client under test that completed its scenario.
 const clientDone = "done\n"
 
-// downstream is the environment variable with the revision between the SDK's client and mcpd.
-const downstream = "MCPD_CONFORMANCE_DOWNSTREAM"
+// downstreamVariable is the environment variable with the revision between the SDK's client and
+// mcpd.
+const downstreamVariable = "MCPD_CONFORMANCE_DOWNSTREAM"
 
-// downstreams are the values of that variable: one revision of each era.
-var downstreams = []string{"2025-11-25", "2026-07-28"}
+// clientRevisions are the values of that variable: one revision of each era.
+var clientRevisions = []string{"2025-11-25", "2026-07-28"}
 
-// playTime bounds one scenario. The suite itself allows thirty seconds.
-const playTime = 20 * time.Second
+// scenarioTimeout bounds one scenario. The suite itself allows thirty seconds.
+const scenarioTimeout = 20 * time.Second
 
 // clientRuns returns the runs of the two scenario sets for clients, one group for each set. The
 // client under test is this test binary. It runs mcpd between the suite's server and the official
@@ -39,10 +40,10 @@ func clientRuns(t *testing.T) (groups [][]*run) {
 	}
 	for _, s := range []set{legacyClient, modernClient} {
 		var group []*run
-		for _, v := range downstreams {
+		for _, v := range clientRevisions {
 			group = append(group, &run{
 				set: s, name: "for " + v, args: []string{"--command", self},
-				env: []string{downstream + "=" + v},
+				env: []string{downstreamVariable + "=" + v},
 			})
 		}
 		groups = append(groups, group)
@@ -50,17 +51,17 @@ func clientRuns(t *testing.T) (groups [][]*run) {
 	return groups
 }
 
-// play is the program that the suite starts as a client. It performs the steps of the scenario
+// runClient is the program that the suite starts as a client. It performs the steps of the scenario
 // with the server at the URL and returns the exit code.
-func play(scenario, url string) int {
-	steps, ok := plays[scenario]
+func runClient(scenario, url string) int {
+	steps, ok := clientSteps[scenario]
 	if !ok {
 		fmt.Fprintf(os.Stderr, "scenario %s is not played\n", scenario)
 		return 1
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), playTime)
+	ctx, cancel := context.WithTimeout(context.Background(), scenarioTimeout)
 	defer cancel()
-	if err := through(ctx, url, steps); err != nil {
+	if err := runThroughHost(ctx, url, steps); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -68,9 +69,9 @@ func play(scenario, url string) int {
 	return 0
 }
 
-// through starts a host in front of the server at the URL and runs the steps with a session of
-// that host.
-func through(ctx context.Context, url string,
+// runThroughHost starts a host in front of the server at the URL and runs the steps with a session
+// of that host.
+func runThroughHost(ctx context.Context, url string,
 	steps func(context.Context, *mcp.ClientSession) error) (err error) {
 	dir, err := os.MkdirTemp("", "conformance-")
 	if err != nil {
@@ -108,7 +109,7 @@ func through(ctx context.Context, url string,
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint: listener.URL + "/up/mcp",
 	},
-		&mcp.ClientSessionOptions{ProtocolVersion: os.Getenv(downstream)})
+		&mcp.ClientSessionOptions{ProtocolVersion: os.Getenv(downstreamVariable)})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ type exception struct {
 	clause clause
 	set    string              // as returned by set.String
 	runs   []string            // values of run.name
-	fails  map[string][]string // check IDs by scenario
+	checks map[string][]string // check IDs by scenario
 }
 
 // Names of the scenario sets for servers. The revision is that of mcpd's clients.
@@ -174,7 +174,7 @@ var exceptions = []exception{
 // excepted returns the exceptions for a scenario of this run, by their numbers on the page.
 func (r *run) excepted(scenario string) (numbers []int) {
 	for i, e := range exceptions {
-		if e.set == r.set.String() && slices.Contains(e.runs, r.name) && e.fails[scenario] != nil {
+		if e.set == r.set.String() && slices.Contains(e.runs, r.name) && e.checks[scenario] != nil {
 			numbers = append(numbers, i+1)
 		}
 	}
@@ -190,11 +190,11 @@ func TestExceptionsAreOfTheSets(t *testing.T) {
 			continue
 		}
 		for _, name := range e.runs {
-			if !slices.Contains(columns(sets[at]), name) {
+			if !slices.Contains(runNames(sets[at]), name) {
 				t.Errorf("exception %d: there is no run %s", i+1, name)
 			}
 		}
-		for name := range e.fails {
+		for name := range e.checks {
 			if !slices.ContainsFunc(sets[at].scenarios, func(s scenario) bool { return s.name == name }) {
 				t.Errorf("exception %d: there is no scenario %s", i+1, name)
 			}

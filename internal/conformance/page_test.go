@@ -89,8 +89,8 @@ func (s scenario) String() string {
 
 // cell returns the result of a scenario in this run as the table shows it.
 func (r *run) cell(scenario string) string {
-	v, _ := r.verdict(r.of(scenario))
-	if v != excused {
+	v, _ := r.verdict(r.outcomeOf(scenario))
+	if v != excepted {
 		return string(v)
 	}
 	return strings.Trim(fmt.Sprint(r.excepted(scenario)), "[]")
@@ -100,8 +100,8 @@ func (r *run) cell(scenario string) string {
 func exceptionRow(i int) string {
 	e := exceptions[i]
 	var fails []string
-	for _, name := range slices.Sorted(maps.Keys(e.fails)) {
-		fails = append(fails, name+": "+strings.Join(e.fails[name], ", "))
+	for _, name := range slices.Sorted(maps.Keys(e.checks)) {
+		fails = append(fails, name+": "+strings.Join(e.checks[name], ", "))
 	}
 	return fmt.Sprintf("| %d | %s | %s | %s | %s |", i+1, strings.Fields(e.set)[1],
 		strings.Join(e.runs, ", "),
@@ -120,7 +120,7 @@ func TestPageIsCurrent(t *testing.T) {
 		wants = append(wants, fmt.Sprintf("| %s | %s |\n", s.name, s.is(t)))
 	}
 	for _, s := range sets {
-		wants = append(wants, "| scenario | "+strings.Join(columns(s), " | ")+" |\n")
+		wants = append(wants, "| scenario | "+strings.Join(runNames(s), " | ")+" |\n")
 		for _, each := range s.scenarios {
 			wants = append(wants, fmt.Sprintf("\n| %s |", each))
 		}

@@ -12,26 +12,26 @@ import (
 
 type steps = func(context.Context, *mcp.ClientSession) error
 
-// plays are the steps that each scenario expects of a client (§12.7 of the protocol matrix).
-var plays = map[string]steps{
-	"initialize":       connected,
-	"request-metadata": connected,
-	"tools_call": inTurn(list, call("add_numbers", map[string]any{
+// clientSteps are the steps that each scenario expects of a client (§12.7 of the protocol matrix).
+var clientSteps = map[string]steps{
+	"initialize":       noSteps,
+	"request-metadata": noSteps,
+	"tools_call": sequence(list, call("add_numbers", map[string]any{
 		"a": 5, "b": 3,
 	})),
 	"elicitation-sep1034-client-defaults": call("test_client_elicitation_defaults", nil),
-	"sse-retry":                           inTurn(list, call("test_reconnection", nil)),
-	"sep-2322-client-request-state": inTurn(list, call("test_mrtr_echo_state", nil),
+	"sse-retry":                           sequence(list, call("test_reconnection", nil)),
+	"sep-2322-client-request-state": sequence(list, call("test_mrtr_echo_state", nil),
 		call("test_mrtr_unrelated", nil),
 		call("test_mrtr_no_state", nil), call("test_mrtr_no_result_type", nil)),
 	"http-standard-headers":            oneOfEach,
-	"http-custom-headers":              inTurn(list, given),
+	"http-custom-headers":              sequence(list, requestedCalls),
 	"http-invalid-tool-headers":        everyTool,
 	"json-schema-ref-no-deref":         list,
 	"json-schema-2020-12-preservation": echoSchema,
 }
 
-func inTurn(all ...steps) steps {
+func sequence(all ...steps) steps {
 	return func(ctx context.Context, s *mcp.ClientSession) error {
 		for _, step := range all {
 			if err := step(ctx, s); err != nil {
@@ -42,8 +42,8 @@ func inTurn(all ...steps) steps {
 	}
 }
 
-// connected has no further steps: mcpd initializes the server before it answers its own client.
-func connected(context.Context, *mcp.ClientSession) error { return nil }
+// noSteps has no further steps: mcpd initializes the server before it answers its own client.
+func noSteps(context.Context, *mcp.ClientSession) error { return nil }
 
 func list(ctx context.Context, s *mcp.ClientSession) error {
 	_, err := s.ListTools(ctx, nil)
@@ -95,8 +95,8 @@ func everyTool(ctx context.Context, s *mcp.ClientSession) error {
 	return nil
 }
 
-// given makes the tool calls that the suite asks for in MCP_CONFORMANCE_CONTEXT.
-func given(ctx context.Context, s *mcp.ClientSession) error {
+// requestedCalls makes the tool calls that the suite asks for in MCP_CONFORMANCE_CONTEXT.
+func requestedCalls(ctx context.Context, s *mcp.ClientSession) error {
 	var wanted struct {
 		ToolCalls []struct {
 			Name      string         `json:"name"`

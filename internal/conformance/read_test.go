@@ -7,12 +7,12 @@ import (
 	"testing/fstest"
 )
 
-const when = "-2026-11-20T09-57-43-733Z"
+const folderTime = "-2026-11-20T09-57-43-733Z"
 
 func results(prefix string, pairs ...string) fstest.MapFS {
 	files := fstest.MapFS{}
 	for i := 0; i < len(pairs); i += 2 {
-		files[prefix+pairs[i]+when+"/checks.json"] = &fstest.MapFile{Data: []byte(pairs[i+1])}
+		files[prefix+pairs[i]+folderTime+"/checks.json"] = &fstest.MapFile{Data: []byte(pairs[i+1])}
 	}
 	return files
 }
@@ -56,7 +56,7 @@ func TestWhatCountsAsPassed(t *testing.T) {
 	}
 	if o := mustRead(t, modernServer,
 		results("server-", neverChecked[0],
-			`[`+skipped+`]`)); !(&run{outcomes: o}).of(neverChecked[0]).passed() {
+			`[`+skipped+`]`)); !(&run{outcomes: o}).outcomeOf(neverChecked[0]).passed() {
 		t.Error("what the suite never checks did not pass")
 	}
 }
@@ -66,9 +66,9 @@ func TestClientMustEndWell(t *testing.T) {
 	for said, want := range map[string]bool{clientDone: true, "": false,
 		clientDone + "and more": false} {
 		files := results("", "tools_call", `[`+success+`]`, "auth/basic-cimd", `[`+failure+`]`)
-		files["tools_call"+when+"/stdout.txt"] = &fstest.MapFile{Data: []byte(said)}
+		files["tools_call"+folderTime+"/stdout.txt"] = &fstest.MapFile{Data: []byte(said)}
 		r := run{set: modernClient, outcomes: mustRead(t, modernClient, files)}
-		if got := r.of("tools_call").passed(); got != want {
+		if got := r.outcomeOf("tools_call").passed(); got != want {
 			t.Errorf("client said %q: passed = %t, want %t", said, got, want)
 		}
 	}

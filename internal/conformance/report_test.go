@@ -21,15 +21,15 @@ type check struct {
 // outcome is the result of one scenario.
 type outcome struct {
 	scenario
-	ran    bool
-	counts map[string]int // by status
-	wrong  []check        // failures and warnings
+	ran      bool
+	counts   map[string]int // by status
+	problems []check        // failures and warnings
 }
 
 // passed reports whether the scenario ran without failures and warnings. The suite is less
 // strict: it only warns in the scenarios that are not scored. A check that the suite itself skips
 // does not apply to the revision.
-func (o outcome) passed() bool { return o.ran && len(o.wrong) == 0 }
+func (o outcome) passed() bool { return o.ran && len(o.problems) == 0 }
 
 // nothingChecked is the ID of a check that this package adds: the suite has checked something.
 const nothingChecked = "nothing-checked"
@@ -55,7 +55,7 @@ func (s set) read(results fs.FS) ([]outcome, error) {
 		folder := path.Dir(file)
 		name := scenarioOf(s.role, folder)
 		switch {
-		case left(name):
+		case leftOut(name):
 		case byName[name] == nil:
 			errs = append(errs, fmt.Errorf("result %s belongs to no scenario of the table", folder))
 		default:
@@ -92,11 +92,11 @@ func (o *outcome) read(results fs.FS, folder string) error {
 	for _, c := range checks {
 		o.counts[c.Status]++
 		if c.Status == "FAILURE" || c.Status == "WARNING" {
-			o.wrong = append(o.wrong, c)
+			o.problems = append(o.problems, c)
 		}
 	}
-	if len(o.wrong) == 0 && o.counts["SUCCESS"] == 0 && !slices.Contains(neverChecked, o.name) {
-		o.wrong = append(o.wrong, check{
+	if len(o.problems) == 0 && o.counts["SUCCESS"] == 0 && !slices.Contains(neverChecked, o.name) {
+		o.problems = append(o.problems, check{
 			ID: nothingChecked, Status: "FAILURE", ErrorMessage: "the suite checked nothing",
 		})
 	}
@@ -104,7 +104,7 @@ func (o *outcome) read(results fs.FS, folder string) error {
 	if said, err := fs.ReadFile(results, path.Join(folder, "stdout.txt")); err == nil &&
 		string(said) != clientDone {
 		why, _ := fs.ReadFile(results, path.Join(folder, "stderr.txt"))
-		o.wrong = append(o.wrong, check{
+		o.problems = append(o.problems, check{
 			ID: "client", Status: "FAILURE", ErrorMessage: strings.TrimSpace(string(why)),
 		})
 	}

@@ -20,8 +20,8 @@ const (
 
 var eras = []era{legacy, modern}
 
-// bounds are the settings that make mcpd speak to a server in an era.
-var bounds = map[era]string{
+// eraSettings are the settings that make mcpd speak to a server in an era.
+var eraSettings = map[era]string{
 	legacy: `max_version: "2025-11-25"`, modern: `min_version: "2026-07-28"`,
 }
 
@@ -32,8 +32,8 @@ type column struct {
 	started era      // era for which the server is started
 }
 
-// columnsOf returns the runs of a set for servers, in their order.
-func columnsOf(s set) []column {
+// serverColumns returns the runs of a set for servers, in their order.
+func serverColumns(s set) []column {
 	all := []column{
 		{kind: "built-in"}, {kind: "legacy", started: legacy}, {kind: "modern", started: modern},
 	}
@@ -54,15 +54,15 @@ func (c column) String() string {
 	return c.server.name + " " + c.kind
 }
 
-// columns returns the names of the runs of any set.
-func columns(s set) (names []string) {
+// runNames returns the names of the runs of any set.
+func runNames(s set) (names []string) {
 	if s.role == "client" {
-		for _, v := range downstreams {
+		for _, v := range clientRevisions {
 			names = append(names, "for "+v)
 		}
 		return names
 	}
-	for _, c := range columnsOf(s) {
+	for _, c := range serverColumns(s) {
 		names = append(names, c.String())
 	}
 	return names
@@ -93,7 +93,7 @@ func serverRuns(t *testing.T, p programs) [][]*run {
 	for _, s := range []set{legacyServer, modernServer} {
 		var group []*run
 		direct := map[*subject]*run{}
-		for i, c := range columnsOf(s) {
+		for i, c := range serverColumns(s) {
 			r := &run{set: s, name: c.String()}
 			group = append(group, r)
 			key := fmt.Sprintf("s%d-%s", i, s.era())
@@ -107,23 +107,23 @@ func serverRuns(t *testing.T, p programs) [][]*run {
 			case c.server == nil:
 				add(fmt.Sprintf("url: %q", demos.MCP+"/t/"+c.kind+"/demo/mcp"))
 			case c.kind == "stdio":
-				r.against = direct[c.server]
+				r.direct = direct[c.server]
 				add(fmt.Sprintf("command: %q", p.everything))
 			default:
 				if c.kind == "direct" {
-					r.free = true
+					r.comparisonOnly = true
 					direct[c.server] = r
 				} else {
-					r.against = direct[c.server]
+					r.direct = direct[c.server]
 				}
 				all.Go(func() {
 					url, err := c.server.serve(p, t, c.started)
 					mu.Lock()
 					defer mu.Unlock()
-					if failed = append(failed, err); r.free {
+					if failed = append(failed, err); r.comparisonOnly {
 						urls[r] = url
 					} else {
-						add(fmt.Sprintf("url: %q, %s", url, bounds[c.started]))
+						add(fmt.Sprintf("url: %q, %s", url, eraSettings[c.started]))
 					}
 				})
 			}

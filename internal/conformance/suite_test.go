@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write docs/conformance.md")
 
 func TestMain(m *testing.M) {
 	if scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO"); scenario != "" {
-		os.Exit(play(scenario, os.Args[len(os.Args)-1]))
+		os.Exit(runClient(scenario, os.Args[len(os.Args)-1]))
 	}
 	mcptest.Main(m)
 }
@@ -37,9 +37,9 @@ const (
 // suiteTime bounds one run. A run takes about five seconds.
 const suiteTime = 5 * time.Minute
 
-// atOnce is the number of concurrent runs. A run mostly waits, and some scenarios measure the
-// time.
-const atOnce = 3
+// maxConcurrentRuns is the number of concurrent runs. A run mostly waits, and some scenarios
+// measure the time.
+const maxConcurrentRuns = 3
 
 // S4-145: the built-in server passes every scenario of both eras on one endpoint. A scenario that
 // another server passes without mcpd also passes through mcpd, for clients of either era, except
@@ -51,7 +51,7 @@ func TestHostPassesTheOfficialSuite(t *testing.T) {
 	p := prepare(t)
 	groups := append(serverRuns(t, p), clientRuns(t)...)
 	var all sync.WaitGroup
-	turns := make(chan struct{}, atOnce)
+	turns := make(chan struct{}, maxConcurrentRuns)
 	for _, group := range groups {
 		for _, r := range group {
 			all.Go(func() {

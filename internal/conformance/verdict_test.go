@@ -15,7 +15,7 @@ func TestVerdict(t *testing.T) {
 	t.Cleanup(func() { exceptions = before })
 	direct := func(checks string) *run {
 		return &run{
-			set: legacyServer, free: true,
+			set: legacyServer, comparisonOnly: true,
 			outcomes: mustRead(t, legacyServer, results("server-", "ping", checks)),
 		}
 	}
@@ -27,24 +27,24 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"passes", `[` + success + `]`, run{}, passed},
 		{"fails", `[` + failure + `]`, run{}, failed},
-		{"fails here alone", `[` + failure + `]`, run{against: good}, failed},
-		{"fails without mcpd", `[` + failure + `]`, run{against: bad}, notThere},
-		{"nothing checked", `[` + info + `]`, run{against: good}, failed},
-		{"to be compared with", `[` + failure + `]`, run{free: true}, notThere},
-		{"is excepted", `[` + warning + `]`, run{against: good, name: "SDK modern"}, excused},
+		{"fails here alone", `[` + failure + `]`, run{direct: good}, failed},
+		{"fails without mcpd", `[` + failure + `]`, run{direct: bad}, notThere},
+		{"nothing checked", `[` + info + `]`, run{direct: good}, failed},
+		{"to be compared with", `[` + failure + `]`, run{comparisonOnly: true}, notThere},
+		{"is excepted", `[` + warning + `]`, run{direct: good, name: "SDK modern"}, excepted},
 		{"fails in more than that", `[` + warning + `,` + failure + `]`,
-			run{against: good, name: "SDK modern"}, failed},
-		{"is excepted and passes", `[` + success + `]`, run{against: good, name: "SDK modern"}, stale},
+			run{direct: good, name: "SDK modern"}, failed},
+		{"is excepted and passes", `[` + success + `]`, run{direct: good, name: "SDK modern"}, stale},
 		{"is excepted and fails without mcpd", `[` + warning + `]`,
-			run{against: bad, name: "SDK modern"}, stale},
+			run{direct: bad, name: "SDK modern"}, stale},
 		{"is excepted in another run", `[` + warning + `]`,
-			run{against: good, name: "SDK legacy"}, failed},
+			run{direct: good, name: "SDK legacy"}, failed},
 	}
 	for _, test := range tests {
 		r := test.run
 		r.set, r.name, r.outcomes = legacyServer, cmp.Or(r.name, "elsewhere"), mustRead(t, legacyServer,
 			results("server-", "ping", test.checks))
-		if got, _ := r.verdict(r.of("ping")); got != test.want {
+		if got, _ := r.verdict(r.outcomeOf("ping")); got != test.want {
 			t.Errorf("%s: verdict = %s, want %s", test.name, got, test.want)
 		}
 	}

@@ -38,9 +38,9 @@ func (p *Path) Rect(x, y, w, h float64) {
 	p.To('z')
 }
 
-// Hundredth converts a position in tenths of a percent of the width or height to percent, as style
+// Percent converts a position in tenths of a percent of the width or height to percent, as style
 // sheets need it.
-func Hundredth(v float64) float64 { return math.Round(v*10) / 100 }
+func Percent(v float64) float64 { return math.Round(v*10) / 100 }
 
 // Decades returns the powers of ten around positive values as exponents, at least one apart.
 // Without a value they are -1 and 0.

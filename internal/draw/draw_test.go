@@ -28,7 +28,7 @@ func TestDecadesEncloseTheirValues(t *testing.T) {
 func TestNumbersHaveThreeDigits(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 0.01234: "0.012", 1.2345: "1.23", 12.345: "12.3",
 		1234567: "1,234,567", -5: "-5", math.Inf(1): Nothing} {
-		if got := Three(v); got != want {
+		if got := ThreeDigits(v); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
 	}

@@ -30,8 +30,8 @@ func Count[N int | int64 | uint64](n N) string {
 // Finite reports whether v can be drawn.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// Three formats a number with three significant digits.
-func Three(v float64) string {
+// ThreeDigits formats a number with three significant digits.
+func ThreeDigits(v float64) string {
 	switch a := math.Abs(v); {
 	case !Finite(v):
 		return Nothing

@@ -12,8 +12,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// pair is the certificate of a host and its key, stored in files.
-type pair struct {
+// certificateFiles is the certificate of a host and its key, stored in files.
+type certificateFiles struct {
 	t         *testing.T
 	authority *mcptest.Authority
 	cert, key string
@@ -24,10 +24,10 @@ type pair struct {
 // expires.
 const firstLife = 90 * time.Second
 
-func newPair(t *testing.T) *pair {
+func newPair(t *testing.T) *certificateFiles {
 	t.Helper()
 	dir := t.TempDir()
-	p := &pair{
+	p := &certificateFiles{
 		t: t, authority: mcptest.NewAuthority(t),
 		cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem"),
 	}
@@ -36,7 +36,7 @@ func newPair(t *testing.T) *pair {
 }
 
 // write replaces the files by a new certificate with the given validity.
-func (p *pair) write(life time.Duration) {
+func (p *certificateFiles) write(life time.Duration) {
 	p.t.Helper()
 	made := p.authority.Certificate("127.0.0.1", life).Certificates[0]
 	key, err := x509.MarshalPKCS8PrivateKey(made.PrivateKey)

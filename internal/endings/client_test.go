@@ -10,7 +10,7 @@ import (
 
 // call is one tool call of a client.
 type call struct {
-	mine         string // text that no other call has
+	text         string // text that no other call has
 	begun, ended time.Time
 	err          error
 }
@@ -26,13 +26,13 @@ type client struct {
 	calls []call
 }
 
-// between is the pause of a client between two calls. It is longer in the full form, so that the
+// pause is the pause of a client between two calls. It is longer in the full form, so that the
 // machine has time to notice at once when a connection ends.
-var between = func() time.Duration { return either(300*time.Millisecond, 50*time.Millisecond) }
+var pause = func() time.Duration { return fullOrShort(300*time.Millisecond, 50*time.Millisecond) }
 
-// work is the duration of every other call. It is long, so that many calls are in flight at any
-// time.
-var work = func() time.Duration { return either(time.Second, 100*time.Millisecond) }
+// callDuration is the duration of every other call. It is long, so that many calls are in flight at
+// any time.
+var callDuration = func() time.Duration { return fullOrShort(time.Second, 100*time.Millisecond) }
 
 // start opens a session and begins to make calls.
 func start(t *testing.T, o *opener, k kind, i int) *client {
@@ -54,10 +54,10 @@ func (c *client) run() {
 		select {
 		case <-c.stop:
 			return
-		case <-time.After(between()):
+		case <-time.After(pause()):
 		}
-		done := call{mine: fmt.Sprintf("%s: %d", c.name, n), begun: time.Now()}
-		done.err = c.one(n, done.mine)
+		done := call{text: fmt.Sprintf("%s: %d", c.name, n), begun: time.Now()}
+		done.err = c.makeCall(n, done.text)
 		done.ended = time.Now()
 		c.mu.Lock()
 		c.calls = append(c.calls, done)
@@ -65,11 +65,11 @@ func (c *client) run() {
 	}
 }
 
-// one makes a call and checks that the answer belongs to this call.
-func (c *client) one(n int, mine string) error {
+// makeCall makes a call and checks that the answer belongs to this call.
+func (c *client) makeCall(n int, mine string) error {
 	tool, arguments, want := "echo", map[string]any{"message": mine}, mine
 	if n%2 == 1 {
-		tool, arguments, want = "sleep", map[string]any{"millis": work().Milliseconds(),
+		tool, arguments, want = "sleep", map[string]any{"millis": callDuration().Milliseconds(),
 			"pad": mine}, "slept"
 	}
 	got, err := c.session.call("s__"+tool, arguments)

@@ -12,21 +12,21 @@ import (
 
 // cell holds the results of the calls of one kind of client at one event.
 type cell struct {
-	clients, goOn, calls int
-	inFlight             int // failed, and had begun before the event
-	away                 int // connection refused
-	refused              int // refused with the reason in the last third of a drain
+	clients, continuing, calls int
+	inFlight                   int // failed, and had begun before the event
+	noListener                 int // connection refused
+	refused                    int // refused with the reason in the last third of a drain
 	// The host ended the idle connection at the moment the request was sent, and answered 408.
 	crossed int
 	lost    int // failed in any other way
 	why     string
 }
 
-// span is the time of an event and the time at which the host was reachable again.
-type span struct{ struck, back time.Time }
+// eventTime is the time of an event and the time at which the host was reachable again.
+type eventTime struct{ struck, back time.Time }
 
-// strikes is the longest time until a signal, or the end of a proxy, takes effect.
-const strikes = 250 * time.Millisecond
+// effectTime is the longest time until a signal, or the end of a proxy, takes effect.
+const effectTime = 250 * time.Millisecond
 
 // Error texts of the SDKs for a host that is stopping, for a request that crossed with the end of
 // its connection, and for an address without a listener.
@@ -38,8 +38,8 @@ var (
 	nobody  = regexp.MustCompile(`connection refused|ECONNREFUSED`)
 )
 
-// of classifies a call. Executed is the number of times that the call reached the server.
-func (c *cell) of(at span, one call, executed int) {
+// add classifies a call. Executed is the number of times that the call reached the server.
+func (c *cell) add(at eventTime, one call, executed int) {
 	c.calls++
 	text := ""
 	if one.err != nil {
@@ -56,8 +56,8 @@ func (c *cell) of(at span, one call, executed int) {
 	case late && refused.MatchString(text) && executed == 0:
 		c.refused++
 	case nobody.MatchString(text) && one.ended.After(at.struck) && executed == 0:
-		c.away++
-	case one.begun.Before(at.struck.Add(strikes)) && one.ended.After(at.struck):
+		c.noListener++
+	case one.begun.Before(at.struck.Add(effectTime)) && one.ended.After(at.struck):
 		if c.inFlight++; c.lost == 0 {
 			c.why = text
 		}
@@ -70,14 +70,14 @@ func (c *cell) of(at span, one call, executed int) {
 
 // short renders the cell for the table.
 func (c *cell) short() string {
-	if c.goOn < c.clients {
-		return fmt.Sprintf("%d of %d go on", c.goOn, c.clients)
+	if c.continuing < c.clients {
+		return fmt.Sprintf("%d of %d go on", c.continuing, c.clients)
 	}
 	var parts []string
 	for _, p := range []struct {
 		n    int
 		what string
-	}{{c.inFlight, "in flight"}, {c.away, "nobody listened"}, {c.refused, "refused"},
+	}{{c.inFlight, "in flight"}, {c.noListener, "nobody listened"}, {c.refused, "refused"},
 		{c.crossed, "crossed"}, {c.lost, "lost"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
@@ -92,14 +92,14 @@ func (c *cell) short() string {
 // wrong describes the error of a cell, or returns an empty string if there is none.
 func (c *cell) wrong(e event) string {
 	switch {
-	case c.goOn < c.clients:
-		return fmt.Sprintf("%d of %d clients do not go on: %s", c.clients-c.goOn, c.clients, c.why)
+	case c.continuing < c.clients:
+		return fmt.Sprintf("%d of %d clients do not go on: %s", c.clients-c.continuing, c.clients, c.why)
 	case c.lost > 0:
 		return fmt.Sprintf("%d calls were lost: %s", c.lost, c.why)
 	case c.inFlight > 0 && !e.inFlight:
 		return fmt.Sprintf("%d calls in flight were cut: %s", c.inFlight, c.why)
-	case c.away > 0 && !e.away:
-		return fmt.Sprintf("%d calls found nobody who listens", c.away)
+	case c.noListener > 0 && !e.away:
+		return fmt.Sprintf("%d calls found nobody who listens", c.noListener)
 	case c.refused > 0 && !e.refuses:
 		return fmt.Sprintf("%d calls were refused", c.refused)
 	case c.crossed > 0 && !e.drains, c.crossed > c.mayCross():
@@ -129,10 +129,10 @@ func try(t *testing.T, e event, many int) []*cell {
 		}
 	}
 	time.Sleep(time.Second)
-	at := span{struck: time.Now()}
+	at := eventTime{struck: time.Now()}
 	e.does(s)
 	at.back = time.Now()
-	if e.secure { // one more client of each kind uses the new certificate
+	if e.secure { // makeCall more client of each kind uses the new certificate
 		for k := range kinds {
 			clients[k] = append(clients[k], start(t, opener, kinds[k], many))
 		}
@@ -156,10 +156,10 @@ func try(t *testing.T, e event, many int) []*cell {
 		c := &cell{clients: len(clients[k])}
 		for _, one := range clients[k] {
 			if one.since(at.back) {
-				c.goOn++
+				c.continuing++
 			}
 			for _, call := range done[one] {
-				c.of(at, call, executed[call.mine])
+				c.add(at, call, executed[call.text])
 			}
 		}
 		cells[k] = c
@@ -171,7 +171,7 @@ func try(t *testing.T, e event, many int) []*cell {
 func (e event) all(clients [][]*client, at time.Time) bool {
 	for k, kind := range clients {
 		for _, c := range kind {
-			if (kinds[k].stays == "" || !e.cuts) && !c.since(at) {
+			if (kinds[k].cannotContinue == "" || !e.cuts) && !c.since(at) {
 				return false
 			}
 		}
@@ -181,9 +181,9 @@ func (e event) all(clients [][]*client, at time.Time) bool {
 
 // Every client continues by itself, and no call fails except those that the event itself ends.
 func TestClientsGoOn(t *testing.T) {
-	many := either(20, 2)
+	many := fullOrShort(20, 2)
 	var page strings.Builder
-	fmt.Fprintf(&page, pageHead, many, work(), drainTime())
+	fmt.Fprintf(&page, pageHead, many, callDuration(), drainTime())
 	page.WriteString("| clients |")
 	for _, e := range events {
 		page.WriteString(" " + e.name + " |")
@@ -201,7 +201,7 @@ func TestClientsGoOn(t *testing.T) {
 					rows[k] += " " + c.short() + " |"
 				}
 				why := c.wrong(e)
-				if stays := kinds[k].stays; stays != "" && e.cuts {
+				if stays := kinds[k].cannotContinue; stays != "" && e.cuts {
 					t.Logf("%s: %s (known: %s)", kinds[k], why, stays)
 					continue
 				}

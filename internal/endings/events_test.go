@@ -15,13 +15,13 @@ type site struct {
 	host   *mcptest.Host
 	calls  *journal // calls that reached the server
 	config string
-	relay  *relay // nil if clients connect to the host directly
-	ca     string // file of the certificate authority; empty without TLS
-	files  *pair  // certificate of the host; nil without TLS
+	relay  *relay            // nil if clients connect to the host directly
+	ca     string            // file of the certificate authority; empty without TLS
+	files  *certificateFiles // certificate of the host; nil without TLS
 }
 
 // drainTime is the host's drain limit.
-var drainTime = func() time.Duration { return either(25*time.Second, 6*time.Second) }
+var drainTime = func() time.Duration { return fullOrShort(25*time.Second, 6*time.Second) }
 
 // open starts a host and the fixtures of an event.
 func open(t *testing.T, e event) *site {
@@ -56,8 +56,8 @@ func (s *site) url() string {
 // address returns the address of the host itself.
 func (s *site) address() string { return strings.TrimPrefix(s.host.MCP, "http://") }
 
-// again starts the next host, with the state and the address of the one that has ended.
-func (s *site) again() {
+// startNext starts the next host, with the state and the address of the one that has ended.
+func (s *site) startNext() {
 	s.t.Helper()
 	s.host = mcptest.Start(s.t, mcptest.HostOptions{
 		Config: s.config, State: s.host.State, Args: []string{"--listen", s.address()},
@@ -92,12 +92,12 @@ var events = []event{
 
 func killed(s *site) {
 	s.host.Kill()
-	s.again()
+	s.startNext()
 }
 
 func drained(s *site) {
 	s.host.Stop()
-	s.again()
+	s.startNext()
 }
 
 func replaced(s *site) { s.host.Restart() }

@@ -19,10 +19,10 @@ func (o *opener) goSession(k kind) (session, error) {
 	switch k.over {
 	case overHTTP:
 		transport = &mcp.StreamableClientTransport{
-			Endpoint: o.url + "/mcp", HTTPClient: o.carrier(), MaxRetries: 20,
+			Endpoint: o.url + "/mcp", HTTPClient: o.httpClient(), MaxRetries: 20,
 		}
 	case overSSE:
-		transport = &mcp.SSEClientTransport{Endpoint: o.url + "/sse", HTTPClient: o.carrier()}
+		transport = &mcp.SSEClientTransport{Endpoint: o.url + "/sse", HTTPClient: o.httpClient()}
 	default:
 		transport = &mcp.CommandTransport{Command: o.bridge()}
 	}
@@ -39,8 +39,8 @@ func (o *opener) goSession(k kind) (session, error) {
 	return goSession{s, k.callTime()}, nil
 }
 
-// carrier returns an HTTP client with its own connections, like that of a separate program.
-func (o *opener) carrier() *http.Client {
+// httpClient returns an HTTP client with its own connections, like that of a separate program.
+func (o *opener) httpClient() *http.Client {
 	o.t.Helper()
 	connections := &http.Transport{}
 	if o.ca != "" {
@@ -53,13 +53,13 @@ func (o *opener) carrier() *http.Client {
 		connections.TLSClientConfig = &tls.Config{RootCAs: roots}
 	}
 	o.t.Cleanup(connections.CloseIdleConnections)
-	return &http.Client{Transport: comeBack{connections}}
+	return &http.Client{Transport: requireRetryAfter{connections}}
 }
 
-// comeBack turns a 503 or 408 answer without Retry-After into an error.
-type comeBack struct{ http.RoundTripper }
+// requireRetryAfter turns a 503 or 408 answer without Retry-After into an error.
+type requireRetryAfter struct{ http.RoundTripper }
 
-func (c comeBack) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c requireRetryAfter) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := c.RoundTripper.RoundTrip(r)
 	stopping := err == nil &&
 		(answer.StatusCode == http.StatusServiceUnavailable ||

@@ -26,15 +26,16 @@ const (
 // TypeScript SDK; empty means the Go SDK.
 type kind struct {
 	generation, over, revision string
-	// stays says why such a client cannot continue, whatever the host does. Empty means that it can.
-	stays string
+	// cannotContinue says why such a client cannot continue, whatever the host does. Empty means that
+	// it can.
+	cannotContinue string
 }
 
 var kinds = []kind{
 	{over: overHTTP, revision: legacy},
 	{over: overHTTP, revision: modern},
 	{over: overSSE, revision: legacy,
-		stays: "this SDK's client never opens its stream again, whatever the host does"},
+		cannotContinue: "this SDK's client never opens its stream again, whatever the host does"},
 	{over: overStdio, revision: legacy},
 	{over: overStdio, revision: modern},
 	{generation: "1", over: overHTTP, revision: legacy},

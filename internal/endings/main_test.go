@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	mcptest.Main(m)
 }
 
-// either returns the first value in the full form and the second in the short form.
-func either[T any](inFull, inShort T) T {
+// fullOrShort returns the first value in the full form and the second in the short form.
+func fullOrShort[T any](inFull, inShort T) T {
 	if *full {
 		return inFull
 	}

@@ -15,7 +15,7 @@ import (
 // is slow to notice changes of its connections.
 func (o *opener) nodeSession(k kind, name string) (session, error) {
 	o.t.Helper()
-	process := either(k.String(), k.generation)
+	process := fullOrShort(k.String(), k.generation)
 	node := o.nodes[process]
 	if node == nil {
 		var env []string
@@ -25,7 +25,7 @@ func (o *opener) nodeSession(k kind, name string) (session, error) {
 		node = mcptest.NewNode(o.t, k.generation, env...)
 		o.nodes[process] = node
 	}
-	way := mcptest.Way{Legacy: k.revision == legacy}
+	way := mcptest.ServerAddress{Legacy: k.revision == legacy}
 	switch k.over {
 	case overHTTP:
 		way.URL = o.url + "/mcp"

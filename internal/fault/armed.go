@@ -28,9 +28,9 @@ type armed struct {
 	random *rand.Rand
 
 	// The registry's mutex guards the fields below.
-	until  time.Time
-	timer  clock.Timer
-	leases uint64 // identifies the lease to which a timer belongs
+	until       time.Time
+	timer       clock.Timer
+	leaseNumber uint64 // identifies the lease to which a timer belongs
 }
 
 func newArmed(id string, f Fault) *armed {
@@ -70,8 +70,8 @@ func (a *armed) of(place Place, who Who) bool {
 		(p.Session == "" || p.Session == who.Session)
 }
 
-// drawn decides at random whether this match is struck.
-func (a *armed) drawn() bool {
+// chosen decides at random whether this match is struck.
+func (a *armed) chosen() bool {
 	if a.random == nil {
 		return true
 	}

@@ -121,7 +121,7 @@ func (f Fault) check() error {
 		return wrong(ErrAction, "%s takes %s", row.place, join(row.actions))
 	}
 	waits, most := slices.Contains(delayed, f.Action), MaxDelay
-	if row.place == Hour {
+	if row.place == WallClock {
 		most = MaxStep
 	}
 	switch {
@@ -141,7 +141,7 @@ func (f Fault) check() error {
 		return wrong(ErrPercent, "%v, want 0 to 100, 0 being all", f.Percent)
 	case row.lasts && f.Count != 0:
 		return wrong(ErrCount, "%s is so while it is armed", f.Action)
-	case row.place == Hour && f.Percent != 0:
+	case row.place == WallClock && f.Percent != 0:
 		return wrong(ErrPercent, "there is one hour")
 	case f.Action == Fill && f.Percent == 0:
 		return wrong(ErrPercent, "it needs to know how full")

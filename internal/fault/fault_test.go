@@ -24,7 +24,7 @@ func strikes(r *Registry, path string, msg any) (struck bool) {
 			panic(v)
 		}
 	}()
-	r.Receive(path, msg)
+	r.BeforeReceive(path, msg)
 	return false
 }
 
@@ -61,7 +61,7 @@ func TestAFaultStrikesItsPointOnly(t *testing.T) {
 			r := New(nil)
 			id := arm(t, r, c.point, 0)
 			// rows with a kind match by path, whatever the actor handles
-			if got, want := r.Disturbs(c.path), c.want || c.point.Kind != ""; got != want {
+			if got, want := r.MayStrike(c.path), c.want || c.point.Kind != ""; got != want {
 				t.Errorf("%+v at %s: disturbs %v, want %v", c.point, c.path, got, want)
 			}
 			if got := strikes(r, c.path, c.msg); got != c.want {
@@ -200,7 +200,7 @@ func BenchmarkReceiveUnarmed(b *testing.B) {
 	r := New(nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.Receive("tenants/acme/session/1", nil)
+		r.BeforeReceive("tenants/acme/session/1", nil)
 	}
 }
 
@@ -216,6 +216,6 @@ func BenchmarkReceiveArmedElsewhere(b *testing.B) {
 	defer r.Disarm(id)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.Receive("mcpd/tenants/globex/request_manager", nil)
+		r.BeforeReceive("mcpd/tenants/globex/request_manager", nil)
 	}
 }

@@ -47,20 +47,20 @@ func (r *Registry) Fill() float64 {
 
 // Clock returns base with a wall clock that is off while a fault says so. As when somebody sets the
 // clock of the machine, elapsed time does not change, and timers are not affected.
-func (r *Registry) Clock(base clock.Clock) clock.Clock { return hour{base, r} }
+func (r *Registry) Clock(base clock.Clock) clock.Clock { return wallClock{base, r} }
 
-type hour struct {
+type wallClock struct {
 	clock.Clock
 	faults *Registry
 }
 
 // Now implements clock.Clock.
-func (h hour) Now() time.Time {
+func (h wallClock) Now() time.Time {
 	now := h.Clock.Now()
 	if h.faults.Idle() {
 		return now
 	}
-	by := h.faults.lasting(Hour, func(f Fault) float64 {
+	by := h.faults.lasting(WallClock, func(f Fault) float64 {
 		if f.Action == Behind {
 			return -f.Delay.Seconds()
 		}

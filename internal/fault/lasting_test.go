@@ -24,14 +24,14 @@ func TestWhoSpinsComputesForItsDelay(t *testing.T) {
 	r := New(c)
 	Fault{Action: Spin, Point: Point{Path: "a"}, Delay: time.Second, Count: 1}.in(t, r)
 	before := c.looks.Load()
-	if r.Receive("a", nil) != 1 {
+	if r.BeforeReceive("a", nil) != 1 {
 		t.Error("its message is lost")
 	}
 	if looks := c.looks.Load() - before; looks < 1000 || looks > 1010 {
 		t.Errorf("it went on after %d ms", looks)
 	}
 	before = c.looks.Load()
-	if r.Receive("a", nil); c.looks.Load() > before+10 {
+	if r.BeforeReceive("a", nil); c.looks.Load() > before+10 {
 		t.Error("it spins once more")
 	}
 }
@@ -40,7 +40,7 @@ func TestASpinEndsWithItsFault(t *testing.T) {
 	r := New(nil)
 	id := Fault{Action: Spin, Point: Point{Path: "a"}, Delay: time.Hour}.in(t, r)
 	over := make(chan struct{})
-	go func() { r.Receive("a", nil); close(over) }()
+	go func() { r.BeforeReceive("a", nil); close(over) }()
 	for r.Active()[0].Struck == 0 {
 		time.Sleep(time.Millisecond)
 	}
@@ -63,11 +63,11 @@ func TestTheHourIsOffWhileArmed(t *testing.T) {
 	if by := off(); by != 0 {
 		t.Errorf("nothing is armed, and it is off by %v", by)
 	}
-	one := Fault{Action: Ahead, Point: Point{Place: Hour}, Delay: 24 * time.Hour}.in(t, r)
+	one := Fault{Action: Ahead, Point: Point{Place: WallClock}, Delay: 24 * time.Hour}.in(t, r)
 	if by := off(); by != 24*time.Hour {
 		t.Errorf("it is off by %v, want a day", by)
 	}
-	other := Fault{Action: Behind, Point: Point{Place: Hour}, Delay: 25 * time.Hour}.in(t, r)
+	other := Fault{Action: Behind, Point: Point{Place: WallClock}, Delay: 25 * time.Hour}.in(t, r)
 	if by := off(); by != -time.Hour {
 		t.Errorf("it is off by %v, want an hour behind", by)
 	}
@@ -97,15 +97,15 @@ func TestWhatLastsIsRefusedWhatItHasNot(t *testing.T) {
 		fault Fault
 		want  error
 	}{
-		"a count": {Fault{Action: Ahead, Point: Point{Place: Hour}, Delay: time.Hour, Count: 1},
+		"a count": {Fault{Action: Ahead, Point: Point{Place: WallClock}, Delay: time.Hour, Count: 1},
 			ErrCount},
-		"no step": {Fault{Action: Ahead, Point: Point{Place: Hour}}, ErrDelay},
-		"two years": {Fault{Action: Behind, Point: Point{Place: Hour}, Delay: 2 * MaxStep},
+		"no step": {Fault{Action: Ahead, Point: Point{Place: WallClock}}, ErrDelay},
+		"two years": {Fault{Action: Behind, Point: Point{Place: WallClock}, Delay: 2 * MaxStep},
 			ErrDelay},
-		"half an hour": {Fault{Action: Behind, Point: Point{Place: Hour}, Delay: time.Hour,
+		"half an hour": {Fault{Action: Behind, Point: Point{Place: WallClock}, Delay: time.Hour,
 			Percent: 50}, ErrPercent},
 		"no fill": {Fault{Action: Fill, Point: Point{Place: Memory}}, ErrPercent},
-		"a tenant's hour": {Fault{Action: Ahead, Point: Point{Place: Hour, Who: Who{Tenant: "acme"}},
+		"a tenant's hour": {Fault{Action: Ahead, Point: Point{Place: WallClock, Who: Who{Tenant: "acme"}},
 			Delay: time.Hour}, ErrPoint},
 	} {
 		c.fault.Lease = time.Minute

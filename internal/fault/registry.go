@@ -52,22 +52,22 @@ func (r *Registry) causedBy(msg any) string {
 
 // Change is an event of a fault.
 type Change struct {
-	What Happening
+	Kind ChangeKind
 	Status
 }
 
-// Happening is the kind of a Change.
-type Happening string
+// ChangeKind is the kind of a Change.
+type ChangeKind string
 
 // The kinds of changes. A strike is reported at most once a second for each fault. A panic is never
 // reported as a strike, because its crash report is.
 const (
-	Armed    Happening = "armed"
-	Renewed  Happening = "renewed"
-	Struck   Happening = "struck"
-	Disarmed Happening = "disarmed" // by a caller
-	UsedUp   Happening = "used up"  // its count is exhausted
-	Expired  Happening = "expired"  // its lease was not renewed
+	Armed    ChangeKind = "armed"
+	Renewed  ChangeKind = "renewed"
+	Struck   ChangeKind = "struck"
+	Disarmed ChangeKind = "disarmed" // by a caller
+	UsedUp   ChangeKind = "used up"  // its count is exhausted
+	Expired  ChangeKind = "expired"  // its lease was not renewed
 )
 
 // Watch sets f as the function that gets every change from now on, in place of the previous one. It
@@ -127,11 +127,11 @@ func (r *Registry) Renew(id string, lease time.Duration) (Status, error) {
 // lease sets the timer that ends a fault. A timer that fires although a newer lease exists does
 // nothing.
 func (r *Registry) lease(a *armed, d time.Duration) {
-	a.leases++
-	lease := a.leases
+	a.leaseNumber++
+	lease := a.leaseNumber
 	a.until = r.clock.Now().Add(d)
 	a.timer = r.clock.AfterFunc(d, func() {
-		r.end(a.id, Expired, func() bool { return a.leases == lease })
+		r.end(a.id, Expired, func() bool { return a.leaseNumber == lease })
 	})
 }
 
@@ -151,7 +151,7 @@ func (r *Registry) DisarmRun(run string) (n int) {
 
 // end removes a fault from the list if it is there and the function still, unless it is nil,
 // returns true.
-func (r *Registry) end(id string, how Happening, still func() bool) bool {
+func (r *Registry) end(id string, how ChangeKind, still func() bool) bool {
 	r.mu.Lock()
 	i := r.index(id)
 	if i < 0 || still != nil && !still() {

@@ -15,15 +15,15 @@ func (r *Registry) Idle() bool { return r == nil || r.live.Load() == nil }
 // Receive is called by an actor at path before it handles msg. It returns how often to handle msg:
 // once, unless a fault changes that. It panics with an Injected value, or makes the caller wait, if
 // a fault says so.
-func (r *Registry) Receive(path string, msg any) (times int) {
+func (r *Registry) BeforeReceive(path string, msg any) (times int) {
 	if r.Idle() {
 		return 1
 	}
 	return r.receive(path, msg)
 }
 
-// Disturbs reports whether a fault is armed that may strike the messages of the actor at path.
-func (r *Registry) Disturbs(path string) bool {
+// MayStrike reports whether a fault is armed that may strike the messages of the actor at path.
+func (r *Registry) MayStrike(path string) bool {
 	return !r.Idle() && slices.ContainsFunc(r.list(), func(a *armed) bool {
 		return a.fault.Point.Place == Receive && a.covers(path)
 	})
@@ -53,7 +53,7 @@ func (r *Registry) receive(path string, msg any) int {
 
 // Run is called by a goroutine of an actor at path before it does anything. The tenant is the one
 // for which it works, or empty. If a fault makes it wait, it waits until ctx ends at most.
-func (r *Registry) Run(ctx context.Context, path, tenant string) {
+func (r *Registry) BeforeRoutine(ctx context.Context, path, tenant string) {
 	if !r.Idle() {
 		r.run(ctx, path, tenant)
 	}
@@ -71,9 +71,9 @@ func (r *Registry) run(ctx context.Context, path, tenant string) {
 	}
 }
 
-// Begin is called by an actor at path before it begins an incarnation. The start has to fail with a
-// returned error.
-func (r *Registry) Begin(path string) error {
+// BeforeInit is called by an actor at path before it begins an incarnation. The start has to fail
+// with a returned error.
+func (r *Registry) BeforeInit(path string) error {
 	if r.Idle() {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (r *Registry) wait(ctx context.Context, a *armed) {
 // concurrent callers. A hang or a spin with a count stays armed until it is ended, because the
 // struck callers wait for its end.
 func (r *Registry) strike(a *armed) bool {
-	if !a.drawn() {
+	if !a.chosen() {
 		return false
 	}
 	n := a.struck.Add(1)
@@ -175,7 +175,7 @@ func (r *Registry) hint(a *armed) {
 	if a.fault.Action == Panic {
 		return
 	}
-	now, last := clock.Steady(r.clock.Now()), a.hinted.Load()
+	now, last := clock.SteadyNanos(r.clock.Now()), a.hinted.Load()
 	if last != 0 && now-last < int64(time.Second) || !a.hinted.CompareAndSwap(last, now) {
 		return
 	}

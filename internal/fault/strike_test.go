@@ -62,7 +62,7 @@ func TestWhoIsStruckWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *Registry) {
 				c.fault.in(t, r)
-				if got := lasts(func() { r.Receive("a", nil) }); got != c.want {
+				if got := lasts(func() { r.BeforeReceive("a", nil) }); got != c.want {
 					t.Errorf("waited %v, want %v", got, c.want)
 				}
 			})
@@ -75,9 +75,9 @@ func TestAHangEndsWithItsFault(t *testing.T) {
 	bubble(t, func(t *testing.T, r *Registry) {
 		id := Fault{Action: Hang, Point: Point{Path: "a"}, Count: 1}.in(t, r)
 		var through atomic.Bool
-		go func() { r.Receive("a", nil); through.Store(true) }()
+		go func() { r.BeforeReceive("a", nil); through.Store(true) }()
 		synctest.Wait()
-		if got := lasts(func() { r.Receive("a", nil) }); got != 0 || through.Load() {
+		if got := lasts(func() { r.BeforeReceive("a", nil) }); got != 0 || through.Load() {
 			t.Errorf("the second waited %v, want only the first to hang; it is through: %v", got,
 				through.Load())
 		}
@@ -91,19 +91,20 @@ func TestAHangEndsWithItsFault(t *testing.T) {
 
 func TestHowOftenAMessageIsHandled(t *testing.T) {
 	bubble(t, func(t *testing.T, r *Registry) {
-		if got := r.Receive("a", nil); got != 1 {
+		if got := r.BeforeReceive("a", nil); got != 1 {
 			t.Errorf("idle: %d times, want 1", got)
 		}
 		twice := Fault{Action: Duplicate, Point: Point{Path: "a"}}.in(t, r)
-		if got := r.Receive("a", nil); got != 2 {
+		if got := r.BeforeReceive("a", nil); got != 2 {
 			t.Errorf("duplicated: %d times, want 2", got)
 		}
 		Fault{Action: Drop, Point: Point{Path: "a", Kind: "fault.message"}}.in(t, r)
-		if got, other := r.Receive("a", message{}), r.Receive("a", nil); got != 0 || other != 2 {
+		if got, other := r.BeforeReceive("a", message{}), r.BeforeReceive("a", nil); got != 0 ||
+			other != 2 {
 			t.Errorf("dropped: %d times, another message %d, want 0 and 2", got, other)
 		}
 		r.Disarm(twice)
-		if got := r.Receive("a", nil); got != 1 {
+		if got := r.BeforeReceive("a", nil); got != 1 {
 			t.Errorf("healed: %d times, want 1", got)
 		}
 	})
@@ -113,12 +114,12 @@ func TestAStartFails(t *testing.T) {
 	bubble(t, func(t *testing.T, r *Registry) {
 		id := Fault{Action: Fail, Point: Point{Place: Init, Path: "a"}, Count: 2}.in(t, r)
 		for n, want := range []error{Injected{id, Fail, "a"}, Injected{id, Fail, "a"}, nil} {
-			if got := r.Begin("a"); !errors.Is(got, want) {
+			if got := r.BeforeInit("a"); !errors.Is(got, want) {
 				t.Errorf("start %d: %v, want %v", n, got, want)
 			}
 		}
 		Fault{Action: Slow, Point: Point{Place: Init, Path: "a"}, Delay: time.Second}.in(t, r)
-		if got := lasts(func() { _ = r.Begin("a") }); got != time.Second {
+		if got := lasts(func() { _ = r.BeforeInit("a") }); got != time.Second {
 			t.Errorf("a slow start took %v", got)
 		}
 		Fault{Action: Panic, Point: Point{Place: Init, Path: "a"}}.in(t, r)
@@ -127,7 +128,7 @@ func TestAStartFails(t *testing.T) {
 				t.Errorf("recovered %v", v)
 			}
 		}()
-		_ = r.Begin("a")
+		_ = r.BeforeInit("a")
 		t.Error("no panic")
 	})
 }
@@ -173,7 +174,7 @@ func TestAPercentageIsDrawnFromItsSeed(t *testing.T) {
 			id := Fault{Action: Drop, Point: Point{Path: "a"}, Percent: 10, Seed: seed}.in(t, r)
 			defer r.Disarm(id)
 			for range 2000 {
-				struck := 1 - r.Receive("a", nil)
+				struck := 1 - r.BeforeReceive("a", nil)
 				pattern, n = pattern+fmt.Sprint(struck), n+struck
 			}
 			return pattern, n
@@ -202,7 +203,8 @@ func TestALeaseIsRenewed(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		if _, err := r.Renew(id, time.Second); !errors.Is(err, ErrGone) || r.Receive("a", nil) != 1 {
+		if _, err := r.Renew(id, time.Second); !errors.Is(err, ErrGone) ||
+			r.BeforeReceive("a", nil) != 1 {
 			t.Errorf("after the lease: %v", err)
 		}
 	})
@@ -230,11 +232,11 @@ func TestChangesAreTold(t *testing.T) {
 		r.Watch(func(c Change) {
 			mu.Lock()
 			defer mu.Unlock()
-			told = append(told, fmt.Sprintf("%s %s %d", c.ID, c.What, c.Struck))
+			told = append(told, fmt.Sprintf("%s %s %d", c.ID, c.Kind, c.Struck))
 		})
 		id := Fault{Action: Drop, Point: Point{Path: "a"}, Count: 12}.in(t, r)
 		for range 12 {
-			r.Receive("a", nil)
+			r.BeforeReceive("a", nil)
 			time.Sleep(200 * time.Millisecond)
 		}
 		lost := Fault{Action: Panic, Point: Point{Path: "a"}, Lease: time.Second}.in(t, r)
@@ -291,7 +293,7 @@ func TestAnActorsFaultIsNarrowedByWhoCausedTheMessage(t *testing.T) {
 	Fault{Action: Drop, Point: Point{Path: "core/x", Who: Who{Tenant: "acme"}}}.in(t, r)
 	for msg, want := range map[any]int{caused("acme"): 0, caused("globex"): 1, caused(""): 1,
 		"of nobody": 1} {
-		if got := r.Receive("core/x", msg); got != want {
+		if got := r.BeforeReceive("core/x", msg); got != want {
 			t.Errorf("%v is handled %d times, want %d", msg, got, want)
 		}
 	}
@@ -313,9 +315,9 @@ func TestGoroutinesOfATenantAreStruck(t *testing.T) {
 						t.Errorf("%+v: struck %t", c, struck)
 					}
 				}()
-				r.Run(t.Context(), c.path, c.tenant)
+				r.BeforeRoutine(t.Context(), c.path, c.tenant)
 			}()
-			if r.Receive(c.path, nil) != 1 {
+			if r.BeforeReceive(c.path, nil) != 1 {
 				t.Errorf("%+v: a message is struck", c)
 			}
 		}
@@ -323,7 +325,7 @@ func TestGoroutinesOfATenantAreStruck(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		before := time.Now()
-		r.Run(ctx, "slow", "")
+		r.BeforeRoutine(ctx, "slow", "")
 		if took := time.Since(before); took != time.Second {
 			t.Errorf("it waited for %s, and its context ended after a second", took)
 		}

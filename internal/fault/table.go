@@ -41,7 +41,7 @@ const (
 	StoreWrite   Place = "store.write" // state is about to be written to the kernel
 	StoreSync    Place = "store.sync"  // state is about to be synced to the disk
 	LogWrite     Place = "log.write"   // a line is about to be written to the log
-	Hour         Place = "hour"        // the machine's wall clock is read
+	WallClock    Place = "hour"        // the machine's wall clock is read
 	Memory       Place = "memory"      // the host checks how much memory is in use
 )
 
@@ -56,10 +56,10 @@ const (
 
 // row says which actions a place allows.
 type row struct {
-	place   Place
-	by      by
-	actions []Action
-	Is      string
+	place       Place
+	by          by
+	actions     []Action
+	description string
 	// lasts says that the fault holds while it is armed, instead of striking repeatedly. It has no
 	// count.
 	lasts bool
@@ -82,7 +82,7 @@ var places = []row{
 		"state is about to be written to the kernel", false},
 	{StoreSync, ofHost, []Action{Fail, Slow}, "state is about to be synced to the disk", false},
 	{LogWrite, ofHost, []Action{Slow, Hang}, "a line is about to be written to the log", false},
-	{Hour, ofHost, []Action{Ahead, Behind}, "the machine's clock is read", true},
+	{WallClock, ofHost, []Action{Ahead, Behind}, "the machine's clock is read", true},
 	{Memory, ofHost, []Action{Fill}, "the host looks how much memory is in use", true},
 }
 
@@ -101,7 +101,7 @@ type Described struct {
 func Places() []Described {
 	list := make([]Described, len(places))
 	for i, r := range places {
-		list[i] = Described{r.place, slices.Clone(r.actions), r.by == ofActor, r.Is}
+		list[i] = Described{r.place, slices.Clone(r.actions), r.by == ofActor, r.description}
 	}
 	return list
 }

@@ -38,7 +38,7 @@ func (c cell) reference() client {
 // Clients of the official SDKs get the same results through mcpd as directly. If mcpd bridges two
 // eras, they get the results that the bridge table requires.
 func TestFeatures(t *testing.T) {
-	cells := wanted(t)
+	cells := selectedCells(t)
 	b := newBench(t, serversOf(cells))
 	report := newReport()
 	t.Run("cells", func(t *testing.T) {
@@ -52,12 +52,12 @@ func TestFeatures(t *testing.T) {
 	report.finish(t)
 }
 
-// wanted returns the cells that this run tests: the quick ones, all of them, or those that match a
-// pattern.
-func wanted(t *testing.T) []cell {
+// selectedCells returns the cells that this run tests: the quick ones, all of them, or those that
+// match a pattern.
+func selectedCells(t *testing.T) []cell {
 	t.Helper()
 	if !*full && *only == "" {
-		return product(quick())
+		return product(quickCells())
 	}
 	pattern, err := regexp.Compile(*only)
 	if err != nil {
@@ -99,8 +99,8 @@ func ofServer(cells []cell, s server) (some []cell) {
 	return some
 }
 
-// quick returns the clients and servers that every run tests.
-func quick() ([]client, []server) {
+// quickCells returns the clients and servers that every run tests.
+func quickCells() ([]client, []server) {
 	return []client{
 			{ts1, legacy, overHTTP}, {ts2, modern, overHTTP}, {goSDK, modern, overHTTP},
 			{goSDK, legacy, overStdio},
@@ -156,10 +156,11 @@ func (b *bench) try(t *testing.T, report *report, cells []cell) {
 		r := c.reference()
 		if _, ok := references[r]; !ok {
 			way := direct(b.server(c.server), b.urls[c.server])
-			references[r] = visit(t, b.client(r), way.named(c.server, "direct-%s-%s", r.sdk.short, r.era))
+			references[r] = runClient(t, b.client(r),
+				way.named(c.server, "direct-%s-%s", r.sdk.short, r.era))
 		}
 		way := b.through(t, c)
-		saw := visit(t, b.client(c.client),
+		saw := runClient(t, b.client(c.client),
 			way.named(c.server, "through-%s-%s-%s", c.client.sdk.short, c.client.over, c.client.era))
 		report.judge(t, c, references[r], saw)
 	}

@@ -24,7 +24,7 @@ func normal(v any, name string) any {
 			if each == nil {
 				each = map[string]any{} // absent params
 			}
-			if !ofOthers(each, name) {
+			if !ofAnotherSession(each, name) {
 				out = append(out, normal(each, name))
 			}
 		}
@@ -52,9 +52,9 @@ func empty(v any) bool {
 	return ok && len(object) == 0
 }
 
-// ofOthers reports whether an item belongs to another session: a tool which that session has added,
-// or an event about its resource.
-func ofOthers(item any, name string) bool {
+// ofAnotherSession reports whether an item belongs to another session: a tool which that session
+// has added, or an event about its resource.
+func ofAnotherSession(item any, name string) bool {
 	object, _ := item.(map[string]any)
 	tool, _ := object["name"].(string)
 	uri, _ := object["uri"].(string)

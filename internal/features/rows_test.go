@@ -8,7 +8,7 @@ import (
 // The pairs of eras.
 const (
 	same     = "same era"
-	upwards  = "legacy to modern" // a legacy client and a modern server
+	upward   = "legacy to modern" // a legacy client and a modern server
 	downward = "modern to legacy"
 )
 
@@ -62,7 +62,7 @@ var bridged = []rule{{
 }, {
 	name:  "results do not name the server",
 	cites: bridge("10.2") + ": legacy revisions name it in the handshake",
-	eras:  []string{upwards}, paths: serverInfo, holds: removed,
+	eras:  []string{upward}, paths: serverInfo, holds: removed,
 }, {
 	name: "results have a type", cites: spec("2026-07-28/basic/index", "ResultType"),
 	eras: []string{downward}, clients: []string{goSDK.name, mcpGo.name},
@@ -70,7 +70,7 @@ var bridged = []rule{{
 	holds: func(_ cell, d difference) bool { return d.reference == "" && d.through == `"complete"` },
 }, {
 	name: "results have no type", cites: bridge("10.4") + ": fields of one revision only are left out",
-	eras: []string{upwards}, paths: []string{".result.resultType"}, holds: removed,
+	eras: []string{upward}, paths: []string{".result.resultType"}, holds: removed,
 }, {
 	name:  "results say how long they are good",
 	cites: bridge("10.3") + ": of a legacy server, not at all, and to nobody else",
@@ -78,7 +78,7 @@ var bridged = []rule{{
 	holds: func(_ cell, d difference) bool { return d.through == "0" || d.through == `"private"` },
 }, {
 	name: "results do not say how long they are good", cites: bridge("10.3") + ": hints are stripped",
-	eras: []string{upwards}, features: lists, paths: caching,
+	eras: []string{upward}, features: lists, paths: caching,
 	// the Go SDK writes an empty scope
 	holds: func(_ cell, d difference) bool { return d.through == "" || d.through == `""` },
 }, {
@@ -87,7 +87,7 @@ var bridged = []rule{{
 	paths: subscription, holds: added,
 }, {
 	name: "notifications name no subscription", cites: bridge("10.8, 10.9"),
-	eras: []string{upwards}, features: []string{"resource updates", "list changes"},
+	eras: []string{upward}, features: []string{"resource updates", "list changes"},
 	paths: subscription, holds: removed,
 }, {
 	name:  "tools say nothing of tasks",
@@ -133,12 +133,12 @@ var bridged = []rule{{
 	paths: []string{".asked[0].params.elicitationId"}, holds: removed,
 }, {
 	name: "a question with a URL has an id", cites: bridge("10.10") + ": legacy revisions require one",
-	eras: []string{upwards}, features: []string{"elicitation, URL"},
+	eras: []string{upward}, features: []string{"elicitation, URL"},
 	paths: []string{".asked[0].params.elicitationId"},
 	holds: func(_ cell, d difference) bool { return strings.HasPrefix(d.through, `"mcpd-`) },
 }, {
 	name: "an unknown resource is -32002", cites: bridge("10.16"),
-	eras: []string{upwards}, features: []string{"errors"}, step: 4,
+	eras: []string{upward}, features: []string{"errors"}, step: 4,
 	paths: []string{".error.code", ".error.message"},
 	holds: func(c cell, d difference) bool {
 		// mcp-go has its own text for each code
@@ -146,7 +146,7 @@ var bridged = []rule{{
 	},
 }, {
 	name: "errors have a status of HTTP, which this client names", cites: bridge("10.16"),
-	eras: []string{upwards}, clients: []string{goSDK.name}, ways: []string{"stateless"},
+	eras: []string{upward}, clients: []string{goSDK.name}, ways: []string{"stateless"},
 	features: []string{"errors"},
 	paths:    []string{".error.message"},
 	holds: func(_ cell, d difference) bool {
@@ -197,7 +197,7 @@ var bridged = []rule{{
 	name: "a client that hangs up cancels nothing",
 	cites: bridge("10.6") + ", " +
 		spec("2025-11-25/basic/transports", "Sending Messages to the Server"),
-	eras: []string{upwards}, clients: []string{mcpGo.name}, features: []string{"cancellation"},
+	eras: []string{upward}, clients: []string{mcpGo.name}, features: []string{"cancellation"},
 	step:  2,
 	paths: []string{".result.content[0].text"},
 	holds: func(c cell, d difference) bool {
@@ -205,20 +205,20 @@ var bridged = []rule{{
 	},
 }, {
 	name: "there are no tasks of 2025-11-25", cites: bridge("10.14"),
-	eras: []string{upwards}, clients: []string{mcpGo.name}, servers: []string{mcpGo.name},
+	eras: []string{upward}, clients: []string{mcpGo.name}, servers: []string{mcpGo.name},
 	features: []string{greeting},
 	paths:    []string{".capabilities.tasks", ".capabilities.tasks.*"}, holds: removed,
 }, {
 	name: "a tool says that it may be called as a task, which means nothing of a server without " +
 		"tasks",
 	cites: spec("2025-11-25/basic/utilities/tasks", "Tool-Level Negotiation"),
-	eras:  []string{upwards}, clients: []string{ts1.name, ts2.name}, servers: []string{mcpGo.name},
+	eras:  []string{upward}, clients: []string{ts1.name, ts2.name}, servers: []string{mcpGo.name},
 	features: []string{"list changes"}, step: 3,
 	paths: []string{".result.tools[*].execution", ".result.tools[*].execution.taskSupport"},
 	holds: added,
 }, {
 	name: "no call is made as a task", cites: bridge("10.14"),
-	eras: []string{upwards}, clients: []string{ts1.name, ts2.name}, servers: []string{mcpGo.name},
+	eras: []string{upward}, clients: []string{ts1.name, ts2.name}, servers: []string{mcpGo.name},
 	features: []string{"tasks"},
 	paths:    []string{".error.code", ".error.data", ".error.data.method", ".error.message"},
 	// The SDK reports the missing task in its own words.
@@ -236,7 +236,7 @@ var bridged = []rule{{
 	},
 }, {
 	name: "a question has params", cites: bridge("10.10") + ": requests to the client have params",
-	eras: []string{upwards}, clients: []string{goSDK.name}, servers: []string{mcpGo.name},
+	eras: []string{upward}, clients: []string{goSDK.name}, servers: []string{mcpGo.name},
 	features: []string{"roots"},
 	paths:    []string{".error", ".error.message", ".result", ".result.*"},
 	holds: func(c cell, d difference) bool {
@@ -252,7 +252,7 @@ var bridged = []rule{{
 	},
 }, {
 	name: "mcpd answers ping", cites: bridge("10.15"),
-	eras: []string{upwards}, features: []string{"ping"}, paths: whole, holds: answered,
+	eras: []string{upward}, features: []string{"ping"}, paths: whole, holds: answered,
 }, {
 	name:  "sessions have no log level",
 	cites: bridge("10.7") + ", " + spec("2026-07-28/changelog", "Major changes"),
@@ -262,7 +262,7 @@ var bridged = []rule{{
 	},
 }, {
 	name: "mcpd keeps the log level", cites: bridge("10.7"),
-	eras: []string{upwards}, features: []string{"log messages"}, step: 1, paths: whole,
+	eras: []string{upward}, features: []string{"log messages"}, step: 1, paths: whole,
 	holds: answered,
 }}
 

@@ -119,15 +119,16 @@ var features = []feature{
 // gets no answer: the request that carries the answer reaches another instance, or is refused.
 var questions = []string{"elicitation, form", "elicitation, URL", "sampling", "roots"}
 
-// inVain is how long a client waits for a call whose question gets no answer, in milliseconds.
-const inVain = 3000
+// unansweredLimit is how long a client waits for a call whose question gets no answer, in
+// milliseconds.
+const unansweredLimit = 3000
 
 // stepsOf returns all steps for a session with the given name at a server.
 func stepsOf(name string, at server) (all []step) {
 	for _, f := range features {
 		for _, s := range f.steps {
 			if at.way == "stateless" && at.era == legacy && slices.Contains(questions, f.name) {
-				s.Limit = inVain
+				s.Limit = unansweredLimit
 			}
 			s.Params = json.RawMessage(strings.ReplaceAll(string(s.Params), "$NAME", name))
 			all = append(all, s)

@@ -34,9 +34,9 @@ type seen struct {
 // sessionTime is the time-out of visit.
 const sessionTime = 2 * time.Minute
 
-// visit runs a client program with one session. The failure of a client is reported as a refused
-// session, so that the other cells still run.
-func visit(t *testing.T, command []string, to session) seen {
+// runClient runs a client program with one session. The failure of a client is reported as a
+// refused session, so that the other cells still run.
+func runClient(t *testing.T, command []string, to session) seen {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), sessionTime)
 	defer cancel()

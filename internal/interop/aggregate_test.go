@@ -13,19 +13,20 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// several starts a host whose default tenant has two fixtures, one for each transport, and the
-// mirror.
-func several(t *testing.T) *mcptest.Host {
+// startAggregate starts a host whose default tenant has two fixtures, one for each transport, and
+// the mirror.
+func startAggregate(t *testing.T) *mcptest.Host {
 	t.Helper()
 	return mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: "+
 		"{one: %s, two: {url: %q}, mirror: %s}}}\n",
-		self(t, serveSDK, "one"), web(t, newFixture("two")), self(t, serveRaw, "mirror"))})
+		selfConfig(t, serveSDK, "one"), serveWithSessions(t, newFixture("two")),
+		selfConfig(t, serveRaw, "mirror"))})
 }
 
 // The aggregate joins the descriptions of its servers: instructions stand under headings, and
 // capabilities form a union. The endpoint of a single server shows the server's own description.
 func TestIntroductions(t *testing.T) {
-	host := several(t)
+	host := startAggregate(t)
 	all := dial(t, host.MCP+"/mcp", "").InitializeResult()
 	if want := "# one\n\nAsk one for anything.\n\n# two\n\nAsk two for anything."; all.Instructions !=
 		want {
@@ -58,7 +59,7 @@ func TestIntroductions(t *testing.T) {
 // The aggregate shortens names that would be too long for clients. Shortened names stay distinct
 // and lead to their servers.
 func TestLongNamesAreCutAndWork(t *testing.T) {
-	c := dial(t, several(t).MCP+"/mcp", "")
+	c := dial(t, startAggregate(t).MCP+"/mcp", "")
 	fits := regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 	found := 0
 	for _, name := range c.names() {
@@ -82,7 +83,7 @@ const wrapped = "mcpd://two/fixture%3A%2F%2Fshared"
 // A resource that two servers have belongs to the first. The resource of the second server is
 // listed, read, watched and linked under a URI that names its server.
 func TestClashingResources(t *testing.T) {
-	c := dial(t, several(t).MCP+"/mcp", "")
+	c := dial(t, startAggregate(t).MCP+"/mcp", "")
 	// the last is not listed
 	owners := map[string]string{
 		sharedURI: "one", wrapped: "two", "mcpd://one/fixture%3A%2F%2Fshared": "one",
@@ -108,13 +109,13 @@ func TestClashingResources(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.call(owner+"__touch", map[string]any{"text": sharedURI})
-		c.until("updated " + uri)
+		c.await("updated " + uri)
 	}
 }
 
 // The client can read the links that it gets in results.
 func TestLinksLeadBack(t *testing.T) {
-	c := dial(t, several(t).MCP+"/mcp", "")
+	c := dial(t, startAggregate(t).MCP+"/mcp", "")
 	tests := []struct{ tool, uri, want string }{
 		{"one__link", sharedURI, sharedURI},
 		{"two__link", sharedURI, wrapped},
@@ -147,7 +148,7 @@ func TestLinksLeadBack(t *testing.T) {
 // Every list answers invalid params for a cursor that the host never gave out, at both kinds of
 // endpoint (S37).
 func TestForgedCursors(t *testing.T) {
-	host := several(t)
+	host := startAggregate(t)
 	for _, path := range []string{"/mcp", "/one/mcp", "/two/mcp"} {
 		w := newWire(t, host.MCP+path, "")
 		w.open("2025-11-25")
@@ -172,7 +173,7 @@ func TestForgedCursors(t *testing.T) {
 // the client byte for byte (S4 passes payloads on). 12345678901234567890 is the number that most
 // implementations break.
 func TestPayloadsPassUnchanged(t *testing.T) {
-	host := several(t)
+	host := startAggregate(t)
 	const (
 		arguments = `{"n":12345678901234567890,"f":1.10,"e":1E400,"z":-0,"s":"\u00e9\/\ud83e\udde9","deep":[[[{"a b":null}]]],  "spaces" : [ 1 ,2 ]}`
 		meta      = `{"example.com/trace":{"id":98765432109876543210},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`

@@ -21,12 +21,12 @@ import (
 func TestAnswerToAServerThatDoesNotWait(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {servers: {proc: %s, web: {url: %q}}}}\n",
-		self(t, serveOld, "proc"), web(t, newFixture("web").old()))})
+		selfConfig(t, serveOld, "proc"), serveWithSessions(t, newFixture("web").legacyOnly()))})
 	for _, server := range []string{"proc", "web"} {
 		for _, how := range []string{"during", "alone"} {
 			t.Run(server+"/"+how, func(t *testing.T) {
 				c := dialIn(t, legacy, host.MCP+"/"+server+"/mcp", "")
-				c.slow = 500 * time.Millisecond
+				c.answerDelay = 500 * time.Millisecond
 				if got := c.call("ask_later", map[string]any{"text": how, "level": how}); got != "asked" {
 					t.Errorf("the call: %q", got)
 				}
@@ -43,24 +43,24 @@ func TestAnswerToAServerThatDoesNotWait(t *testing.T) {
 // they make there, and their lists show the changes.
 func TestUnansweredQuestionEndsNoNews(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))})
+		"tenants: {default: {servers: {past: %s}}}\n", selfConfig(t, serveOld, "past"))})
 	const uri = "fixture://past/watched"
 	earlier := dialIn(t, modern, host.MCP+"/past/mcp", "")
-	earlier.confirmed()
+	earlier.awaitConfirmation()
 	// the client does not return with an answer
-	newWire(t, host.MCP+"/past/mcp", "").asked("elicit", "a name")
+	newWire(t, host.MCP+"/past/mcp", "").callForState("elicit", "a name")
 	for _, tool := range []string{"first", "second"} {
 		later := dialIn(t, modern, host.MCP+"/past/mcp", "")
-		later.confirmed()
+		later.awaitConfirmation()
 		if err := later.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
 			t.Fatal(err)
 		}
-		later.confirmed()
+		later.awaitConfirmation()
 		later.call("touch", map[string]any{"text": uri})
-		later.until("updated " + uri)
+		later.await("updated " + uri)
 		later.call("add_tool", map[string]any{"text": tool})
 		for _, c := range []*client{earlier, later} {
-			c.until("tools")
+			c.await("tools")
 			if !slices.Contains(c.names(), tool) {
 				t.Errorf("%q is not in %q", tool, c.names())
 			}
@@ -71,17 +71,17 @@ func TestUnansweredQuestionEndsNoNews(t *testing.T) {
 	}
 }
 
-// dialogs opens one session for each instance that a server may have. Each session has a question
-// that its user does not answer. Away closes the connections without ending the sessions, like a
-// client that exits silently.
-func dialogs(t *testing.T, revision, url string) (away func()) {
+// openDialogs opens one session for each instance that a server may have. Each session has a
+// question that its user does not answer. Away closes the connections without ending the sessions,
+// like a client that exits silently.
+func openDialogs(t *testing.T, revision, url string) (away func()) {
 	t.Helper()
 	ctx, away := context.WithCancel(t.Context())
 	t.Cleanup(away)
 	for n := range 4 { // max_instances
 		w := newWire(t, url, "")
 		if revision == modern {
-			w.asked("elicit", fmt.Sprint(n))
+			w.callForState("elicit", fmt.Sprint(n))
 			continue
 		}
 		r := w.post(strings.Replace(hello, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`, 1))
@@ -117,7 +117,7 @@ func (w *wire) stream(ctx context.Context, body, word string) {
 
 // elicits connects a client whose only capability is elicitation, as that of the clients of
 // dialogs.
-func elicits(t *testing.T, revision, url string) *mcp.ClientSession {
+func elicitingClient(t *testing.T, revision, url string) *mcp.ClientSession {
 	t.Helper()
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "elicits", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -153,10 +153,10 @@ func TestStrangersDialogsAreNotWaitedFor(t *testing.T) {
 			t.Parallel() // the test mostly waits
 			host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 				"limits: {question_wait: 6s}\ntenants: {default: {servers: {past: %s}}}\n",
-				self(t, serveOld, "past"))})
+				selfConfig(t, serveOld, "past"))})
 			url := host.MCP + "/past/mcp"
-			away := dialogs(t, tt.revision, url)
-			c := elicits(t, tt.revision, url)
+			away := openDialogs(t, tt.revision, url)
+			c := elicitingClient(t, tt.revision, url)
 			start := time.Now()
 			call := func(tool string) string {
 				r, err := c.CallTool(t.Context(), &mcp.CallToolParams{

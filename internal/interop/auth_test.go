@@ -14,14 +14,14 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// strangers numbers the loopback addresses of clients without a key. Each address may fail only a
-// few times before the host rate-limits it.
-var strangers atomic.Uint32
+// keylessAddresses numbers the loopback addresses of clients without a key. Each address may fail
+// only a few times before the host rate-limits it.
+var keylessAddresses atomic.Uint32
 
-// stranger makes a client without a key that has its own source address.
-func stranger(t *testing.T, url string) *wire {
+// keylessClient makes a client without a key that has its own source address.
+func keylessClient(t *testing.T, url string) *wire {
 	w := newWire(t, url, "")
-	n := strangers.Add(1)
+	n := keylessAddresses.Add(1)
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(n>>8), byte(n))}}
 	connections := &http.Transport{DialContext: func(ctx context.Context,
 		network, addr string) (net.Conn, error) {
@@ -35,7 +35,7 @@ func stranger(t *testing.T, url string) *wire {
 // A client without a key cannot find out whether a tenant exists or which servers it has. The
 // answers are the same, byte for byte (S50, S61).
 func TestStrangersCannotTellWhatThereIs(t *testing.T) {
-	host := town(t)
+	host := startTwoTenants(t)
 	tests := []struct {
 		name, path string
 		headers    []string
@@ -49,7 +49,7 @@ func TestStrangersCannotTellWhatThereIs(t *testing.T) {
 		{"a scheme alone", "/t/acme/mcp", []string{"Authorization", "Bearer "}},
 		{"no scheme", "/t/acme/mcp", []string{"Authorization", "key-of-ann"}},
 		{"the hash of a key", "/t/acme/mcp", []string{
-			"Authorization", "Bearer " + hashed("", "key-of-ann")[len("{name: , sha256: "):][:64],
+			"Authorization", "Bearer " + keyConfig("", "key-of-ann")[len("{name: , sha256: "):][:64],
 		}},
 		{"unknown tenant", "/t/nowhere/mcp", nil},
 		{"unknown tenant with a key", "/t/nowhere/mcp", []string{"Authorization", "Bearer key-of-ann"}},
@@ -65,7 +65,7 @@ func TestStrangersCannotTellWhatThereIs(t *testing.T) {
 	}
 	first := ""
 	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
-		w := stranger(t, "")
+		w := keylessClient(t, "")
 		for _, test := range tests {
 			body := hello
 			if method != http.MethodPost {
@@ -94,7 +94,7 @@ func TestStrangersCannotTellWhatThereIs(t *testing.T) {
 // The response time does not reveal whether a tenant exists either. The test compares medians of
 // many interleaved requests, so that a busy machine slows all of them alike.
 func TestStrangersCannotTellByTheTime(t *testing.T) {
-	host := town(t)
+	host := startTwoTenants(t)
 	kinds := []struct{ name, path, key string }{
 		{"wrong key", "/t/acme/mcp", "nobody"}, {"no key", "/t/acme/mcp", ""},
 		{"unknown tenant", "/t/nowhere/mcp", "nobody"},
@@ -105,7 +105,7 @@ func TestStrangersCannotTellByTheTime(t *testing.T) {
 	var w *wire
 	for round := range rounds {
 		if round%perAddress == 0 {
-			w = stranger(t, "")
+			w = keylessClient(t, "")
 			w.do(http.MethodPost, host.MCP+"/t/acme/mcp", "{}") // opens the connection
 		}
 		for i := range kinds {
@@ -136,8 +136,8 @@ func TestStrangersCannotTellByTheTime(t *testing.T) {
 // A client that fails too often is rate-limited, and is checked again afterwards. A client at the
 // same address that has a key is not affected.
 func TestFailuresOfOneHoldUpNobodyElse(t *testing.T) {
-	host := town(t)
-	w := stranger(t, host.MCP+"/t/acme/mcp")
+	host := startTwoTenants(t)
+	w := keylessClient(t, host.MCP+"/t/acme/mcp")
 	limited := 0
 	for range 30 {
 		if r := w.post(hello); r.status != http.StatusUnauthorized {
@@ -174,8 +174,8 @@ func TestTenantWithoutKeysIsOpen(t *testing.T) {
 
 // The log entry of a refused request names the client's address, the tenant and the path.
 func TestRefusalsAreLoggedWithTheirOrigin(t *testing.T) {
-	host := town(t)
-	w := stranger(t, host.MCP+"/t/acme/mcp?ticket=secret")
+	host := startTwoTenants(t)
+	w := keylessClient(t, host.MCP+"/t/acme/mcp?ticket=secret")
 	if r := w.post(hello); r.status != http.StatusUnauthorized {
 		t.Fatalf("%d %s", r.status, r.body)
 	}

@@ -13,9 +13,9 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// town starts a host with two tenants. In the first tenant one server has no program, and one never
-// answers.
-func town(t *testing.T) *mcptest.Host {
+// startTwoTenants starts a host with two tenants. In the first tenant one server has no program,
+// and one never answers.
+func startTwoTenants(t *testing.T) *mcptest.Host {
 	t.Helper()
 	return mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`
 limits: {max_body: 128KiB, call_timeout: 5s, list_wait: 500ms}
@@ -30,9 +30,9 @@ tenants:
   zeta:
     auth: {keys: [%s]}
     servers: {proc: %s}
-`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), self(t, serveSDK, "proc"),
-		self(t, serveRaw, "mirror"), mcptest.Server(t),
-		hashed("zoe", "key-of-zoe"), self(t, serveSDK, "proc"))})
+`, keyConfig("ann", "key-of-ann"), keyConfig("bob", "key-of-bob"), selfConfig(t, serveSDK, "proc"),
+		selfConfig(t, serveRaw, "mirror"), mcptest.Server(t),
+		keyConfig("zoe", "key-of-zoe"), selfConfig(t, serveSDK, "proc"))})
 }
 
 // bystander calls a tool again and again in its own session. The returned function stops it and
@@ -74,7 +74,7 @@ func bystander(t *testing.T, url, key, tool string) (stop func()) {
 // other client is affected. Two bystanders, one of the same tenant and one of another, make calls
 // without an error all the while. The client's own session continues.
 func TestBadInput(t *testing.T) {
-	host := town(t)
+	host := startTwoTenants(t)
 	stops := []func(){
 		bystander(t, host.MCP+"/t/acme/proc/mcp", "key-of-bob", "echo"),
 		bystander(t, host.MCP+"/t/zeta/mcp", "key-of-zoe", "proc__echo"),
@@ -126,7 +126,7 @@ func (w *wire) ask(base string, a ask) reply {
 
 func pathRows() (rows []bad) {
 	for _, path := range badPaths {
-		rows = append(rows, bad{url.PathEscape(path), at(path), "404 -32600 no such server"})
+		rows = append(rows, bad{url.PathEscape(path), pathRequest(path), "404 -32600 no such server"})
 	}
 	return rows
 }
@@ -179,7 +179,7 @@ var raw = []struct{ name, text, want string }{
 }
 
 func TestRequestsThatNoLibrarySends(t *testing.T) {
-	host := town(t)
+	host := startTwoTenants(t)
 	for _, row := range raw {
 		t.Run(row.name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(host.MCP, "http://"))

@@ -40,14 +40,14 @@ func call(method, params string, headers ...string) ask {
 func ping(headers ...string) ask { return call("ping", "{}", headers...) }
 
 // at returns a correct request to another path.
-func at(path string, headers ...string) ask {
+func pathRequest(path string, headers ...string) ask {
 	a := ping(headers...)
 	a.path = path
 	return a
 }
 
-// with returns a request with another HTTP method and without a body.
-func with(method string, headers ...string) ask {
+// methodRequest returns a request with another HTTP method and without a body.
+func methodRequest(method string, headers ...string) ask {
 	return ask{method: method, headers: append([]string{"Content-Type", ""}, headers...)}
 }
 
@@ -231,20 +231,22 @@ var badSessions = []bad{
 		"400 -32600 header Mcp-Session-Id given more than once"},
 	{"session of another principal", ping("Authorization", "Bearer key-of-bob"),
 		"404 -32602 session not found"},
-	{"stream of another principal's session", with("GET", "Authorization", "Bearer key-of-bob"),
+	{"stream of another principal's session",
+		methodRequest("GET", "Authorization", "Bearer key-of-bob"),
 		"404 -32602 session not found"},
-	{"end of another principal's session", with("DELETE", "Authorization", "Bearer key-of-bob"),
+	{"end of another principal's session",
+		methodRequest("DELETE", "Authorization", "Bearer key-of-bob"),
 		"404 -32602 session not found"},
-	{"session of another tenant", at("/t/zeta/mcp", "Authorization", "Bearer key-of-zoe"),
+	{"session of another tenant", pathRequest("/t/zeta/mcp", "Authorization", "Bearer key-of-zoe"),
 		"404 -32602 session not found"},
-	{"session of another endpoint", at("/t/acme/proc/mcp"), "404 -32602 session not found"},
-	{"session id in the query", at("/t/acme/mcp?Mcp-Session-Id=x", "Mcp-Session-Id", ""),
+	{"session of another endpoint", pathRequest("/t/acme/proc/mcp"), "404 -32602 session not found"},
+	{"session id in the query", pathRequest("/t/acme/mcp?Mcp-Session-Id=x", "Mcp-Session-Id", ""),
 		"400 -32600 Mcp-Session-Id is required"},
-	{"stream without session", with("GET", "Mcp-Session-Id", ""),
+	{"stream without session", methodRequest("GET", "Mcp-Session-Id", ""),
 		"400 -32600 Mcp-Session-Id is required"},
-	{"end of no session", with("DELETE", "Mcp-Session-Id", ""),
+	{"end of no session", methodRequest("DELETE", "Mcp-Session-Id", ""),
 		"400 -32600 Mcp-Session-Id is required"},
-	{"resuming behind an unknown event", with("GET", "Last-Event-Id", "forged"),
+	{"resuming behind an unknown event", methodRequest("GET", "Last-Event-Id", "forged"),
 		"400 -32600 cannot resume"},
 	{"resuming by POST", ping("Last-Event-Id", "x"), "400 -32600 resume a stream with GET"},
 }
@@ -257,14 +259,16 @@ var badRequests = []bad{
 	{"takes HTML only", ping("Accept", "text/html"), "406 -32600 accept"},
 	{"takes no streams", ping("Accept", "application/json"), "406 -32600 accept"},
 	{"takes anything", ping("Accept", "*/*"), "200 result"},
-	{"stream that takes JSON only", with("GET", "Accept", "application/json"), "406 -32600 accept"},
+	{"stream that takes JSON only", methodRequest("GET", "Accept", "application/json"),
+		"406 -32600 accept"},
 	{"stream with a body", ask{method: "GET", body: "{}"}, "400 -32600 GET takes no body"},
-	{"PUT", with("PUT"), "405 -32600 method PUT"},
-	{"PATCH", with("PATCH"), "405 -32600 method PATCH"},
-	{"TRACE", with("TRACE"), "405 -32600 method TRACE"},
-	{"OPTIONS that is no preflight", with("OPTIONS"), "405 -32600 method OPTIONS"},
+	{"PUT", methodRequest("PUT"), "405 -32600 method PUT"},
+	{"PATCH", methodRequest("PATCH"), "405 -32600 method PATCH"},
+	{"TRACE", methodRequest("TRACE"), "405 -32600 method TRACE"},
+	{"OPTIONS that is no preflight", methodRequest("OPTIONS"), "405 -32600 method OPTIONS"},
 	{"preflight of a foreign page",
-		with("OPTIONS", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST"),
+		methodRequest("OPTIONS", "Origin", "https://evil.example",
+			"Access-Control-Request-Method", "POST"),
 		"403 -32600 origin"},
 	{"foreign host", ping("Host", "evil.example.com"), "403 -32600 host"},
 	{"foreign host with a port", ping("Host", "evil.example.com:80"), "403 -32600 host"},
@@ -279,22 +283,22 @@ var badRequests = []bad{
 	{"two origins", ping("Origin", "http://localhost", "Origin", "https://evil.example"),
 		"403 -32600 [oO]rigin"},
 	{"cross-site without origin", ping("Sec-Fetch-Site", "cross-site"), "403 -32600 cross-site"},
-	{"stream for a foreign origin", with("GET", "Origin", "https://evil.example"),
+	{"stream for a foreign origin", methodRequest("GET", "Origin", "https://evil.example"),
 		"403 -32600 [oO]rigin"},
-	{"end for a foreign origin", with("DELETE", "Origin", "https://evil.example"),
+	{"end for a foreign origin", methodRequest("DELETE", "Origin", "https://evil.example"),
 		"403 -32600 [oO]rigin"},
-	{"token in the query", at("/t/acme/mcp?access_token=key-of-ann", "Authorization", ""),
+	{"token in the query", pathRequest("/t/acme/mcp?access_token=key-of-ann", "Authorization", ""),
 		"400 -32600 query"},
-	{"query without end", at("/t/acme/mcp?" + strings.Repeat("a&", 200)), "400 -32600 query"},
-	{"path without end", at("/" + strings.Repeat("a", 9000)), "414 -32600 8192"},
+	{"query without end", pathRequest("/t/acme/mcp?" + strings.Repeat("a&", 200)), "400 -32600 query"},
+	{"path without end", pathRequest("/" + strings.Repeat("a", 9000)), "414 -32600 8192"},
 	{"headers without end", ping("X-Long", strings.Repeat("a", 40_000)), "431"},
 	{"too many headers", ping(manyHeaders(120)...), "431 -32600 100"},
 	{"two keys", ping("Authorization", "Bearer key-of-ann", "Authorization", "Bearer key-of-bob"),
 		"400 -32600 header Authorization given more than once"},
 	{"scheme in another case is a key", ping("Authorization", "bEARER key-of-ann"), "200 result"},
-	{"unknown server", at("/t/acme/nowhere/mcp"),
+	{"unknown server", pathRequest("/t/acme/nowhere/mcp"),
 		"404 -32600 there is no server nowhere: the tenant has proc, mirror, dead, silent"},
-	{"reserved name", at("/t/acme/sse"), "405 -32600 method POST"},
+	{"reserved name", pathRequest("/t/acme/sse"), "405 -32600 method POST"},
 }
 
 // badPaths are paths that must not lead to a server, although some parsers would normalize them to

@@ -16,24 +16,25 @@ func TestLimitsAreKept(t *testing.T) {
 limits: {max_address_connections: 40, max_auth_failures: 3, max_headers: 20, max_batch: 2}
 tenants:
   rate:
-    auth: {keys: [` + hashed("ann", "key-of-ann") + `, ` + hashed("bob", "key-of-bob") + `]}
+    auth: {keys: [` + keyConfig("ann", "key-of-ann") + `, ` + keyConfig("bob", "key-of-bob") + `]}
     limits: {max_principal_rate: 5, max_rate: 8}
     servers: {s: {builtin: demo}}
   opening:
-    auth: {keys: [` + hashed("ann", "key-of-ann") + `, ` + hashed("bob", "key-of-bob") + `, ` +
-		hashed("eve", "key-of-eve") + `]}
+    auth: {keys: [` + keyConfig("ann", "key-of-ann") + `, ` +
+		keyConfig("bob", "key-of-bob") + `, ` +
+		keyConfig("eve", "key-of-eve") + `]}
     limits: {max_principal_initialize_rate: 2, max_initialize_rate: 3}
     servers: {s: {builtin: demo}}
   sessions:
-    auth: {keys: [` + hashed("ann", "key-of-ann") + `, ` + hashed("bob", "key-of-bob") + `]}
+    auth: {keys: [` + keyConfig("ann", "key-of-ann") + `, ` + keyConfig("bob", "key-of-bob") + `]}
     limits: {max_principal_sessions: 3}
     servers: {s: {builtin: demo}}
   connections:
-    auth: {keys: [` + hashed("ann", "key-of-ann") + `]}
+    auth: {keys: [` + keyConfig("ann", "key-of-ann") + `]}
     limits: {max_connections: 2}
     servers: {s: {builtin: demo}}
   free:
-    auth: {keys: [` + hashed("ann", "key-of-ann") + `]}
+    auth: {keys: [` + keyConfig("ann", "key-of-ann") + `]}
     servers: {s: {builtin: demo}}
 `})
 	at := func(tenant, name string) *wire {

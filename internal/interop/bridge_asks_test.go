@@ -14,17 +14,18 @@ import (
 // that no call waits for the questions of another session.
 func ownProcesses(t *testing.T, more string) string {
 	t.Helper()
-	server := strings.Replace(self(t, serveSDK, "proc"), "{",
+	server := strings.Replace(selfConfig(t, serveSDK, "proc"), "{",
 		"{share: session, max_instances: 16, ", 1)
 	return fmt.Sprintf("%s\ntenants: {default: {servers: {proc: %s}}}\n", more, server)
 }
 
-// questioned starts a call of each tool that asks, and returns when the user has both questions.
-func questioned(t *testing.T, c *bridged, text string) (calls [2]<-chan mcptest.Outcome) {
+// startQuestions starts a call of each tool that asks, and returns when the user has both
+// questions.
+func startQuestions(t *testing.T, c *bridged, text string) (calls [2]<-chan mcptest.Outcome) {
 	t.Helper()
 	before := c.asked()
 	for i, tool := range []string{"elicit", "sample"} {
-		calls[i] = c.call(tool, saying(text))
+		calls[i] = c.call(tool, textArguments(text))
 		if !within(func() bool {
 			return c.asked() > before+i || len(calls[i]) > 0
 		}) || len(calls[i]) > 0 {
@@ -34,8 +35,8 @@ func questioned(t *testing.T, c *bridged, text string) (calls [2]<-chan mcptest.
 	return calls
 }
 
-// replies lets the user answer both questions, and checks the results of the calls.
-func replies(t *testing.T, c *bridged, calls [2]<-chan mcptest.Outcome, text string) {
+// answerQuestions lets the user answer both questions, and checks the results of the calls.
+func answerQuestions(t *testing.T, c *bridged, calls [2]<-chan mcptest.Outcome, text string) {
 	t.Helper()
 	for range calls {
 		c.answer(text)
@@ -59,7 +60,7 @@ func TestBridgedQuestionsWhenTheHostIsKilled(t *testing.T) {
 			clients := eachBridged(t, 1, host, "proc")
 			var calls [][2]<-chan mcptest.Outcome
 			for _, c := range clients {
-				calls = append(calls, questioned(t, c, "Who?"))
+				calls = append(calls, startQuestions(t, c, "Who?"))
 			}
 			host.Kill()
 			if !kept {
@@ -67,7 +68,7 @@ func TestBridgedQuestionsWhenTheHostIsKilled(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			again(t, host, config)
+			restart(t, host, config)
 			for i, c := range clients {
 				for _, call := range calls[i] {
 					if c.modern {
@@ -82,7 +83,7 @@ func TestBridgedQuestionsWhenTheHostIsKilled(t *testing.T) {
 			for i, c := range clients {
 				switch {
 				case c.modern && kept:
-					replies(t, c, calls[i], "late")
+					answerQuestions(t, c, calls[i], "late")
 				case c.modern:
 					for _, call := range calls[i] {
 						c.answer("late")
@@ -97,7 +98,7 @@ func TestBridgedQuestionsWhenTheHostIsKilled(t *testing.T) {
 				}
 			}
 			for _, c := range clients {
-				replies(t, c, questioned(t, c, "And now?"), "now")
+				answerQuestions(t, c, startQuestions(t, c, "And now?"), "now")
 			}
 		})
 	}
@@ -111,23 +112,23 @@ func TestBridgedSessionsAreRestored(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		t.Run(fmt.Sprintf("state kept %t", kept), func(t *testing.T) {
 			host := mcptest.Start(t, mcptest.HostOptions{Config: config})
-			clients := restorable(t, host, uri)
+			clients := openRestorable(t, host, uri)
 			host.Kill()
 			if !kept {
 				if err := os.RemoveAll(host.State); err != nil {
 					t.Fatal(err)
 				}
 			}
-			again(t, host, config)
-			hearsLines(t, clients, "after")
-			hearsOf(t, clients, uri)
+			restart(t, host, config)
+			checkLogs(t, clients, "after")
+			checkUpdates(t, clients, uri)
 		})
 	}
 }
 
-// restorable opens a client of each SDK and era. Each client watches a resource, and each legacy
-// client has set its log level.
-func restorable(t *testing.T, host *mcptest.Host, uri string) []*bridged {
+// openRestorable opens a client of each SDK and era. Each client watches a resource, and each
+// legacy client has set its log level.
+func openRestorable(t *testing.T, host *mcptest.Host, uri string) []*bridged {
 	t.Helper()
 	clients := eachBridged(t, 1, host, "proc")
 	for _, c := range clients {
@@ -141,7 +142,7 @@ func restorable(t *testing.T, host *mcptest.Host, uri string) []*bridged {
 			t.Fatalf("%s: level: %v", c.name, o)
 		}
 	}
-	hearsLines(t, clients, "before")
+	checkLogs(t, clients, "before")
 	return clients
 }
 
@@ -152,10 +153,10 @@ func TestBridgedClientsSeeNoDrain(t *testing.T) {
 	config := ownProcesses(t, fmt.Sprintf("limits: {drain: %s}", drain))
 	uri := "fixture://proc/watched"
 	host := mcptest.Start(t, mcptest.HostOptions{Config: config})
-	clients := restorable(t, host, uri)
+	clients := openRestorable(t, host, uri)
 	var calls [][2]<-chan mcptest.Outcome
 	for _, c := range clients {
-		calls = append(calls, questioned(t, c, "Who?"))
+		calls = append(calls, startQuestions(t, c, "Who?"))
 	}
 	begun, ended := time.Now(), make(chan int, 1)
 	go func() { ended <- host.Stop() }() // owner: this test, which reads the channel
@@ -166,26 +167,26 @@ func TestBridgedClientsSeeNoDrain(t *testing.T) {
 	}
 	for i, c := range clients[:last] {
 		if i != first { // the first client keeps the host waiting
-			replies(t, c, calls[i], "during")
+			answerQuestions(t, c, calls[i], "during")
 		}
 	}
 	time.Sleep(time.Until(begun.Add(drain * 7 / 9)))
 	var waiting []<-chan mcptest.Outcome
 	for _, c := range clients {
-		waiting = append(waiting, c.call("echo", saying("still here")))
+		waiting = append(waiting, c.call("echo", textArguments("still here")))
 	}
-	replies(t, clients[first], calls[first], "at the end")
+	answerQuestions(t, clients[first], calls[first], "at the end")
 	if code := <-ended; code != 0 {
 		t.Errorf("the host ended with %d", code)
 	}
-	again(t, host, config)
+	restart(t, host, config)
 	for i, c := range clients {
 		if o := mcptest.Await(t, waiting[i]); !strings.Contains(string(o.Value), "still here") {
 			t.Errorf("%s: a call of the last third: %v", c.name, o)
 		}
 	}
 	// a client of 2026-07-28, whose state outlives the host
-	replies(t, clients[last], calls[last], "after")
-	hearsLines(t, clients, "after")
-	hearsOf(t, clients, uri)
+	answerQuestions(t, clients[last], calls[last], "after")
+	checkLogs(t, clients, "after")
+	checkUpdates(t, clients, uri)
 }

@@ -32,8 +32,10 @@ type bridged struct {
 	answer    func(text string)
 }
 
-// saying returns the arguments that tools of the fixture read.
-func saying(text string) map[string]any { return map[string]any{"text": text, "level": "warning"} }
+// textArguments returns the arguments that tools of the fixture read.
+func textArguments(text string) map[string]any {
+	return map[string]any{"text": text, "level": "warning"}
+}
 
 // eachBridged opens n clients of each SDK and era at a server of a host.
 func eachBridged(t *testing.T, n int, host *mcptest.Host, server string) (all []*bridged) {
@@ -46,7 +48,7 @@ func eachBridged(t *testing.T, n int, host *mcptest.Host, server string) (all []
 		node := mcptest.NewNode(t, k.generation)
 		for i := range n {
 			dir, name := t.TempDir(), fmt.Sprintf("typescript %s, legacy %t, %d", k.generation, k.legacy, i)
-			way := mcptest.Way{
+			way := mcptest.ServerAddress{
 				Command: mcptest.Mcpd(t), Args: args, Cwd: dir, Legacy: k.legacy,
 				Env: map[string]string{"HOME": dir, "MCPD_KEY": "", quickExit[0]: quickExit[1]},
 			}
@@ -62,7 +64,7 @@ func eachBridged(t *testing.T, n int, host *mcptest.Host, server string) (all []
 	return all
 }
 
-func overNode(t *testing.T, node *mcptest.Node, name string, way mcptest.Way) *bridged {
+func overNode(t *testing.T, node *mcptest.Node, name string, way mcptest.ServerAddress) *bridged {
 	t.Helper()
 	opened := mcptest.Await(t, node.Do("open", name, map[string]any{"way": way}))
 	if opened.Broken != "" {
@@ -114,7 +116,7 @@ func overGo(c *client, name string) *bridged {
 		}()
 		return came
 	}
-	c.open = make(chan dialog, 16)
+	c.questions = make(chan userQuestion, 16)
 	return &bridged{
 		name: name, modern: c.modern(),
 		call: func(tool string, arguments map[string]any) <-chan mcptest.Outcome {
@@ -141,17 +143,17 @@ func overGo(c *client, name string) *bridged {
 				})
 			})
 		},
-		heard:  func() []string { methods, _ := news(c); return methods },
-		logged: func() []string { _, lines := news(c); return lines },
-		asked:  func() int { return len(c.open) },
-		answer: func(text string) { <-c.open <- text },
+		heard:  func() []string { methods, _ := newNotifications(c); return methods },
+		logged: func() []string { _, lines := newNotifications(c); return lines },
+		asked:  func() int { return len(c.questions) },
+		answer: func(text string) { <-c.questions <- text },
 	}
 }
 
 // news returns the notifications and log lines that a client has received since the last time.
-func news(c *client) (methods, lines []string) {
-	for len(c.news) > 0 {
-		words := <-c.news
+func newNotifications(c *client) (methods, lines []string) {
+	for len(c.notifications) > 0 {
+		words := <-c.notifications
 		if strings.HasPrefix(words, "updated ") {
 			methods = append(methods, "notifications/resources/updated")
 		}
@@ -167,7 +169,8 @@ func news(c *client) (methods, lines []string) {
 // The calls in flight fail once, with the reason. The next host answers requests that were sent
 // meanwhile, and the subscriptions are restored.
 func TestBridgedClientsOutliveTheHost(t *testing.T) {
-	config := fmt.Sprintf("tenants: {default: {servers: {proc: %s}}}\n", self(t, serveSDK, "proc"))
+	config := fmt.Sprintf("tenants: {default: {servers: {proc: %s}}}\n",
+		selfConfig(t, serveSDK, "proc"))
 	for _, kept := range []bool{true, false} {
 		t.Run(fmt.Sprintf("state kept %t", kept), func(t *testing.T) {
 			host := mcptest.Start(t, mcptest.HostOptions{Config: config})
@@ -190,7 +193,7 @@ func TestBridgedClientsOutliveTheHost(t *testing.T) {
 			}
 			waiting := make([][2]<-chan mcptest.Outcome, len(clients))
 			for i, c := range clients {
-				waiting[i] = [2]<-chan mcptest.Outcome{c.call("echo", saying("still here")), c.list()}
+				waiting[i] = [2]<-chan mcptest.Outcome{c.call("echo", textArguments("still here")), c.list()}
 				c.heard()
 			}
 			if !kept {
@@ -198,7 +201,7 @@ func TestBridgedClientsOutliveTheHost(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			again(t, host, config)
+			restart(t, host, config)
 			for i, c := range clients {
 				if o := mcptest.Await(t, waiting[i][0]); !strings.Contains(string(o.Value), "still here") {
 					t.Errorf("%s: a call while the host was away: %v", c.name, o)
@@ -211,20 +214,20 @@ func TestBridgedClientsOutliveTheHost(t *testing.T) {
 			for _, c := range clients {
 				c.heard()
 			}
-			hearsOf(t, clients, uri)
+			checkUpdates(t, clients, uri)
 		})
 	}
 }
 
-// hearsOf checks that each client receives updates of its resource.
-func hearsOf(t *testing.T, clients []*bridged, uri string) {
+// checkUpdates checks that each client receives updates of its resource.
+func checkUpdates(t *testing.T, clients []*bridged, uri string) {
 	t.Helper()
 	missing := slices.Clone(clients)
 	for deadline := time.Now().Add(patience); len(missing) > 0 && time.Now().Before(deadline); {
 		// Each client makes a change, because clients share a process of the server only if they declare
 		// the same capabilities.
 		for _, c := range missing {
-			if o := mcptest.Await(t, c.call("touch", saying(uri))); o.Broken != "" {
+			if o := mcptest.Await(t, c.call("touch", textArguments(uri))); o.Broken != "" {
 				t.Fatalf("%s: touch: %v", c.name, o)
 			}
 		}
@@ -238,14 +241,14 @@ func hearsOf(t *testing.T, clients []*bridged, uri string) {
 	}
 }
 
-// hearsLines checks that each client that has set a level receives the log line of a call.
-func hearsLines(t *testing.T, clients []*bridged, text string) {
+// checkLogs checks that each client that has set a level receives the log line of a call.
+func checkLogs(t *testing.T, clients []*bridged, text string) {
 	t.Helper()
 	for _, c := range clients {
 		if c.modern { // each of its requests has its own level
 			continue
 		}
-		if o := mcptest.Await(t, c.call("log", saying(text))); o.Broken != "" {
+		if o := mcptest.Await(t, c.call("log", textArguments(text))); o.Broken != "" {
 			t.Fatalf("%s: log: %v", c.name, o)
 		}
 		if !within(func() bool { return slices.Contains(c.logged(), text) }) {

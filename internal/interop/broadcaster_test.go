@@ -70,7 +70,7 @@ func TestServerThatAsksOnAllItsStreams(t *testing.T) {
 	b := &broadcaster{
 		scripted: scripted{sessions: true}, streams: map[chan string]bool{}, answer: make(chan string, 1),
 	}
-	m := newMortal(t, b)
+	m := newRestartable(t, b)
 	host := mcptest.Start(t, webAt("http://"+m.address+"/mcp"))
 	c := dialIn(t, legacy, host.MCP+"/mcp", "")
 	for range 3 {

@@ -90,7 +90,7 @@ func TestPagesOfAnotherOrigin(t *testing.T) {
 	origin := listen(t, mux)
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"origins: [%q]\ntenants: {acme: {auth: {keys: [%s]}, servers: {s: {builtin: demo}}}}\n", origin,
-		hashed("ann", "key-of-ann"))})
+		keyConfig("ann", "key-of-ann"))})
 	at := origin + "/?" + url.Values{"url": {host.MCP + "/t/acme/s/mcp"},
 		"key": {"key-of-ann"}}.Encode()
 	browser := exec.Command(browsers[i], "--headless", "--no-sandbox", "--disable-gpu",

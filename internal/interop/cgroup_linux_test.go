@@ -30,7 +30,7 @@ func groupsOf(t *testing.T, file string) (dirs []string) {
 	return dirs
 }
 
-func thereAre(names []string) (found []string) {
+func findGroups(names []string) (found []string) {
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
 		for _, name := range names {
 			if err == nil && d.Name() == name {
@@ -74,28 +74,29 @@ func TestServersHaveControlGroups(t *testing.T) {
 		t.Skipf("no control group of our own: %v", err)
 	}
 	first := groupsOf(t, said)
-	if len(thereAre(first)) == 0 || strings.Contains(host.Log(), "upstream_unlimited") {
+	if len(findGroups(first)) == 0 || strings.Contains(host.Log(), "upstream_unlimited") {
 		t.Fatalf("it is in the groups %q", first)
 	}
 	host.Kill()
 	second := mcptest.Start(t, mcptest.HostOptions{Config: config, State: host.State})
-	gone(t, first) // the next host becomes ready before it has removed the groups of the last one
+	// the next host becomes ready before it has removed the groups of the last one
+	awaitNoGroups(t, first)
 	call(second)
 	next := groupsOf(t, said)
 	if len(next) == 0 || next[0] == first[0] {
 		t.Errorf("it is in the groups %q, and was in %q", next, first)
 	}
 	second.Stop()
-	gone(t, next)
+	awaitNoGroups(t, next)
 }
 
 // gone waits until none of these groups exists.
-func gone(t *testing.T, names []string) {
+func awaitNoGroups(t *testing.T, names []string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); len(thereAre(names)) >
+	for end := time.Now().Add(10 * time.Second); len(findGroups(names)) >
 		0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%v are left", thereAre(names))
+			t.Fatalf("%v are left", findGroups(names))
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestCommandsSayWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	host := town(t)
+	host := startTwoTenants(t)
 	dir := t.TempDir()
 	config := func(text string) string {
 		f, err := os.CreateTemp(dir, "*.yaml")
@@ -162,7 +162,7 @@ func TestCommandsSayWhatIsWrong(t *testing.T) {
 // If `mcpd stdio` cannot serve its client, it answers with a protocol error and exits. Its exit
 // code tells the kind of failure; the code is 0 if its input ends.
 func TestStdioTellsItsClientWhatIsWrong(t *testing.T) {
-	host := town(t)
+	host := startTwoTenants(t)
 	tests := []struct {
 		name, url, key, input string
 		code                  int

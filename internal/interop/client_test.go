@@ -24,13 +24,13 @@ const patience = 20 * time.Second
 // notifications that it receives.
 type client struct {
 	*mcp.ClientSession
-	t    *testing.T
-	user string        // name of the user who answers questions
-	slow time.Duration // time that the user takes
-	// gets each question, for the test to answer; nil for a client that answers by itself
-	open chan dialog
-	news chan string
-	acks chan struct{} // gets one value for each confirmed subscription
+	t           *testing.T
+	user        string        // name of the user who answers questions
+	answerDelay time.Duration // time that the user takes
+	// callExpecting each question, for the test to answer; nil for a client that answers by itself
+	questions     chan userQuestion
+	notifications chan string
+	confirmations chan struct{} // callExpecting one value for each confirmed subscription
 }
 
 // The two eras, by one revision of each.
@@ -49,40 +49,43 @@ func connect(t *testing.T, over mcp.Transport) *client {
 // connectIn is connect for a client that supports no revision later than the given one.
 func connectIn(t *testing.T, revision string, over mcp.Transport) *client {
 	t.Helper()
-	c := &client{t: t, user: "ann", news: make(chan string, 1000), acks: make(chan struct{}, 100)}
+	c := &client{
+		t: t, user: "ann", notifications: make(chan string, 1000),
+		confirmations: make(chan struct{}, 100),
+	}
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "interop", Version: "1"}, &mcp.ClientOptions{
 		CreateMessageHandler: func(_ context.Context,
 			r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			said := "you said " + r.Params.Messages[0].Content.(*mcp.TextContent).Text
 			return &mcp.CreateMessageResult{Role: "assistant", Model: "m",
-				Content: &mcp.TextContent{Text: c.asks(said)}}, nil
+				Content: &mcp.TextContent{Text: c.userAnswer(said)}}, nil
 		},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			time.Sleep(c.slow)
+			time.Sleep(c.answerDelay)
 			return &mcp.ElicitResult{Action: "accept",
-				Content: map[string]any{"name": c.asks(c.user + " for " + r.Params.Message)}}, nil
+				Content: map[string]any{"name": c.userAnswer(c.user + " for " + r.Params.Message)}}, nil
 		},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
-			c.hear("tools")
+			c.record("tools")
 		},
 		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) {
-			c.hear("resources")
+			c.record("resources")
 		},
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
-			c.hear("updated", r.Params.URI)
+			c.record("updated", r.Params.URI)
 		},
 		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
-			c.hear(r.Params.Level, r.Params.Data)
+			c.record(r.Params.Level, r.Params.Data)
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-			c.hear("progress", r.Params.ProgressToken, r.Params.Progress, "of", r.Params.Total,
+			c.record("progress", r.Params.ProgressToken, r.Params.Progress, "of", r.Params.Total,
 				r.Params.Message)
 		},
 	})
 	sdk.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 			if method == "notifications/subscriptions/acknowledged" {
-				c.acks <- struct{}{}
+				c.confirmations <- struct{}{}
 			}
 			return next(ctx, method, r)
 		}
@@ -102,24 +105,24 @@ func connectIn(t *testing.T, revision string, over mcp.Transport) *client {
 	return c
 }
 
-// dialog is a question for the user. It takes one answer.
-type dialog chan string
+// userQuestion is a question for the user. It takes one answer.
+type userQuestion chan string
 
 // asks returns the user's answer: the usual one, or the answer of the test.
-func (c *client) asks(usual string) string {
-	if c.open == nil {
+func (c *client) userAnswer(usual string) string {
+	if c.questions == nil {
 		return usual
 	}
-	d := make(dialog, 1)
-	c.open <- d
+	d := make(userQuestion, 1)
+	c.questions <- d
 	return <-d
 }
 
-// confirmed waits until one more subscription is confirmed.
-func (c *client) confirmed() {
+// awaitConfirmation waits until one more subscription is confirmed.
+func (c *client) awaitConfirmation() {
 	c.t.Helper()
 	select {
-	case <-c.acks:
+	case <-c.confirmations:
 	case <-time.After(patience):
 		c.t.Fatalf("no subscription was confirmed within %v", patience)
 	}
@@ -161,15 +164,17 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func (c *client) hear(words ...any) { c.news <- strings.TrimSpace(fmt.Sprintln(words...)) }
+func (c *client) record(words ...any) {
+	c.notifications <- strings.TrimSpace(fmt.Sprintln(words...))
+}
 
 // until waits for the notification want, and returns the notifications that came before it.
-func (c *client) until(want string) (before []string) {
+func (c *client) await(want string) (before []string) {
 	c.t.Helper()
 	late := time.After(patience)
 	for {
 		select {
-		case got := <-c.news:
+		case got := <-c.notifications:
 			if got == want {
 				return before
 			}
@@ -212,7 +217,7 @@ func (c *client) names() []string {
 }
 
 // web serves a fixture over Streamable HTTP with sessions, in the legacy era, and returns its URL.
-func web(t *testing.T, f *fixture) string {
+func serveWithSessions(t *testing.T, f *fixture) string {
 	t.Helper()
 	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
 		return f.Server
@@ -221,7 +226,7 @@ func web(t *testing.T, f *fixture) string {
 
 // alone serves a fixture over Streamable HTTP without sessions, in the modern era, and returns its
 // URL.
-func alone(t *testing.T, f *fixture) string {
+func serveStateless(t *testing.T, f *fixture) string {
 	t.Helper()
 	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
 		return f.Server

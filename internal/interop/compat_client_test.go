@@ -18,7 +18,7 @@ import (
 const declared = `{"roots":{},"sampling":{},"elicitation":{}}`
 
 // hop carries the messages of a client over one transport.
-type hop interface {
+type messageCarrier interface {
 	// exchange sends a request and passes every message that may belong to it to take. It returns when
 	// take reports that a message was the last, or when the context ends. The end of the context
 	// cancels the request in the way of the transport and the revision.
@@ -30,24 +30,25 @@ type hop interface {
 	opened(keep func(jsonrpc.Message)) error
 }
 
-// compat is a minimal client of one revision. It has a session, or sends stateless requests.
-type compat struct {
+// matrixClient is a minimal client of one revision. It has a session, or sends stateless requests.
+type matrixClient struct {
 	t       *testing.T
 	version protocol.Version
-	hop     hop
+	carrier messageCarrier
 
 	valid *validity // checks the messages that the client receives; nil checks nothing
 	tasks bool      // requests declare the tasks extension, in revisions that have it
 
-	mu    sync.Mutex // guards the fields below
-	next  uint64
-	heard []jsonrpc.Message // messages without a request, and messages for listen
+	mu       sync.Mutex // guards the fields below
+	next     uint64
+	recorded []jsonrpc.Message // messages without a request, and messages for listen
 }
 
-// compatible makes a client, and opens a session if its revision has sessions.
-func compatible(t *testing.T, over hop, v protocol.Version, valid *validity) *compat {
+// newMatrixClient makes a client, and opens a session if its revision has sessions.
+func newMatrixClient(t *testing.T, over messageCarrier, v protocol.Version,
+	valid *validity) *matrixClient {
 	t.Helper()
-	c := &compat{t: t, version: v, hop: over, valid: valid}
+	c := &matrixClient{t: t, version: v, carrier: over, valid: valid}
 	if v.Has(protocol.Initialize) {
 		answer := c.exchange("initialize",
 			`{"protocolVersion":"`+v.String()+`","capabilities":`+declared+
@@ -58,32 +59,32 @@ func compatible(t *testing.T, over hop, v protocol.Version, valid *validity) *co
 	} else if answer := c.exchange("server/discover", `{}`, nil); answer.Error != nil {
 		t.Fatalf("server/discover: %s", answer.Append(nil))
 	}
-	if err := over.opened(c.keep); err != nil {
+	if err := over.opened(c.record); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-func (c *compat) keep(m jsonrpc.Message) {
+func (c *matrixClient) record(m jsonrpc.Message) {
 	c.valid.check(c.t, c.version, "", m)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heard = append(c.heard, m)
+	c.recorded = append(c.recorded, m)
 }
 
 // forget discards the recorded messages.
-func (c *compat) forget() {
+func (c *matrixClient) clearRecorded() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heard = nil
+	c.recorded = nil
 }
 
 // told reports whether a notification of the method arrives within patience.
-func (c *compat) told(method string) bool {
+func (c *matrixClient) receives(method string) bool {
 	return within(func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		for _, m := range c.heard {
+		for _, m := range c.recorded {
 			if m.Method == method {
 				return true
 			}
@@ -103,7 +104,7 @@ func within(is func() bool) bool {
 }
 
 // message returns a request with a new id, and with the _meta that its revision requires.
-func (c *compat) message(method, params string) jsonrpc.Message {
+func (c *matrixClient) message(method, params string) jsonrpc.Message {
 	c.mu.Lock()
 	c.next++
 	id := jsonrpc.IntID(c.next)
@@ -120,13 +121,13 @@ func (c *compat) message(method, params string) jsonrpc.Message {
 }
 
 // exchange sends a request and returns its answer. Messages before the answer go to during.
-func (c *compat) exchange(method, params string,
+func (c *matrixClient) exchange(method, params string,
 	during func(jsonrpc.Message)) (answer jsonrpc.Message) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 3*patience)
 	defer cancel()
 	m := c.message(method, params)
-	err := c.hop.exchange(ctx, m, func(got jsonrpc.Message) bool {
+	err := c.carrier.exchange(ctx, m, func(got jsonrpc.Message) bool {
 		if got.Method == "" && got.ID == m.ID {
 			c.valid.check(c.t, c.version, method, got)
 			answer = got
@@ -153,21 +154,21 @@ var answers = map[string]string{
 
 // call calls a tool and answers the questions of the server in the way of the revision. It returns
 // the result and the other messages.
-func (c *compat) call(tool, arguments string) (jsonrpc.Message, []jsonrpc.Message) {
+func (c *matrixClient) call(tool, arguments string) (jsonrpc.Message, []jsonrpc.Message) {
 	c.t.Helper()
 	return c.request("tools/call",
 		`{"name":"`+tool+`","arguments":`+arguments+`,"_meta":{"progressToken":"p"}}`)
 }
 
 // request is like call, for any method during which the server may ask the client.
-func (c *compat) request(method, text string) (jsonrpc.Message, []jsonrpc.Message) {
+func (c *matrixClient) request(method, text string) (jsonrpc.Message, []jsonrpc.Message) {
 	c.t.Helper()
 	params := jsontext.Value(text)
 	var heard []jsonrpc.Message
 	during := func(m jsonrpc.Message) {
 		heard = append(heard, m)
 		if answer, ok := answers[m.Method]; ok {
-			if err := c.hop.send(jsonrpc.Response(m.ID, jsontext.Value(answer))); err != nil {
+			if err := c.carrier.send(jsonrpc.Response(m.ID, jsontext.Value(answer))); err != nil {
 				c.t.Errorf("answering %s: %v", m.Method, err)
 			}
 		}
@@ -195,7 +196,7 @@ func (c *compat) request(method, text string) (jsonrpc.Message, []jsonrpc.Messag
 
 // listen subscribes to changes of the tool list and of a resource, in the way of the revision. The
 // returned function ends the subscription.
-func (c *compat) listen(uri string) (end func()) {
+func (c *matrixClient) listen(uri string) (end func()) {
 	c.t.Helper()
 	if c.version.Has(protocol.Initialize) {
 		if answer := c.exchange("resources/subscribe", `{"uri":"`+uri+`"}`, nil); answer.Error != nil {
@@ -218,7 +219,7 @@ func (c *compat) listen(uri string) (end func()) {
 		if got.Method == "notifications/subscriptions/acknowledged" {
 			acknowledged <- struct{}{}
 		}
-		c.keep(got)
+		c.record(got)
 	})
 	select {
 	case <-acknowledged:
@@ -230,7 +231,7 @@ func (c *compat) listen(uri string) (end func()) {
 
 // start sends a request and does not wait for its answer. The returned function cancels the
 // request, and returns the answers that arrived before the cancellation took effect.
-func (c *compat) start(m jsonrpc.Message,
+func (c *matrixClient) start(m jsonrpc.Message,
 	during func(jsonrpc.Message)) (end func() []jsonrpc.Message) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -238,7 +239,7 @@ func (c *compat) start(m jsonrpc.Message,
 	go func() { // owner: the caller of end, which waits for this goroutine
 		defer close(done)
 		// fails when the context ends, as it should
-		_ = c.hop.exchange(ctx, m, func(got jsonrpc.Message) bool {
+		_ = c.carrier.exchange(ctx, m, func(got jsonrpc.Message) bool {
 			if got.Method == "" && got.ID == m.ID {
 				answered = append(answered, got)
 				return true

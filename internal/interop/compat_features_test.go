@@ -13,25 +13,25 @@ import (
 type feature struct {
 	name string
 	row  string // of the bridge table (§10 of the protocol matrix)
-	// lacks says why a pair does not support the feature and what the answer is instead. It is "" if
-	// the pair supports the feature.
-	lacks   func(client, server protocol.Version) string
-	instead string // part of the answer if the pair does not support the feature
+	// unsupported says why a pair does not support the feature and what the answer is instead. It is
+	// "" if the pair supports the feature.
+	unsupported func(client, server protocol.Version) string
+	instead     string // part of the answer if the pair does not support the feature
 	// works uses the feature. It returns a description of the failure, or "".
-	works func(c *compat, server upstream) string
+	works func(c *matrixClient, server upstream) string
 }
 
 func always(protocol.Version, protocol.Version) string { return "" }
 
 // asks returns a check that calls a tool and answers its questions. The result must contain want.
-func asks(tool, arguments, want string) func(*compat, upstream) string {
-	return func(c *compat, _ upstream) string {
+func asks(tool, arguments, want string) func(*matrixClient, upstream) string {
+	return func(c *matrixClient, _ upstream) string {
 		answer, _ := c.call(tool, arguments)
-		return holds(answer, want)
+		return checkContains(answer, want)
 	}
 }
 
-func holds(m jsonrpc.Message, want string) string {
+func checkContains(m jsonrpc.Message, want string) string {
 	if text := string(m.Append(nil)); m.Error != nil || !strings.Contains(text, want) {
 		return text
 	}
@@ -55,7 +55,7 @@ const watched = "test://watched-resource"
 
 var compatFeatures = []feature{
 	{"call a tool", "10.4", always, "", asks("echo", `{"message":"hello"}`, `"hello"`)},
-	{"lists, resources, prompts", "10.3, 10.4", always, "", func(c *compat, _ upstream) string {
+	{"lists, resources, prompts", "10.3, 10.4", always, "", func(c *matrixClient, _ upstream) string {
 		for _, step := range [][3]string{
 			{"tools/list", `{}`, `"echo"`},
 			{"prompts/get", `{"name":"test_simple_prompt"}`, `"messages"`},
@@ -63,7 +63,7 @@ var compatFeatures = []feature{
 			{"resources/templates/list", `{}`, `test://template`},
 		} {
 			answer := c.exchange(step[0], step[1], nil)
-			if wrong := holds(answer, step[2]); wrong != "" {
+			if wrong := checkContains(answer, step[2]); wrong != "" {
 				return wrong
 			}
 		}
@@ -79,50 +79,50 @@ var compatFeatures = []feature{
 		}
 		return ""
 	}, `"type":"text"`, asks("time", `{}`, `"structuredContent"`)},
-	{"progress", "10.5", always, "", func(c *compat, _ upstream) string {
+	{"progress", "10.5", always, "", func(c *matrixClient, _ upstream) string {
 		answer, heard := c.call("test_tool_with_progress", `{}`)
 		return count(answer, heard, "notifications/progress", 3)
 	}},
-	{"log lines of a call", "10.7", always, "", func(c *compat, _ upstream) string {
+	{"log lines of a call", "10.7", always, "", func(c *matrixClient, _ upstream) string {
 		if c.version.Has(protocol.SetLevel) {
 			c.exchange("logging/setLevel", `{"level":"info"}`, nil)
 		}
 		answer, heard := c.call("test_tool_with_logging", `{}`)
 		return count(answer, heard, "notifications/message", 3)
 	}},
-	{"completion", "10.15", always, "", func(c *compat, _ upstream) string {
+	{"completion", "10.15", always, "", func(c *matrixClient, _ upstream) string {
 		answer := c.exchange("completion/complete",
 			`{"ref":{"type":"ref/prompt","name":"test_prompt_with_arguments"},"argument":{"name":"arg1","value":"pari"}}`, nil)
-		return holds(answer, `"paris"`)
+		return checkContains(answer, `"paris"`)
 	}},
-	{"cancelling a call", "10.6", always, "", func(c *compat, server upstream) string {
+	{"cancelling a call", "10.6", always, "", func(c *matrixClient, server upstream) string {
 		began, ended := "tools/call slow_compute", "notifications/cancelled "
-		calls, cancels := server.noted(began), server.noted(ended)
+		calls, cancels := server.received(began), server.received(ended)
 		end := c.start(c.message("tools/call", `{"name":"slow_compute","arguments":{"seconds":100}}`),
 			func(jsonrpc.Message) {})
-		arrived := within(func() bool { return server.noted(began) > calls })
+		arrived := within(func() bool { return server.received(began) > calls })
 		switch answered := end(); {
 		case !arrived:
 			return "the call does not arrive"
-		case !within(func() bool { return server.noted(ended) > cancels }):
+		case !within(func() bool { return server.received(ended) > cancels }):
 			return "the server is not told"
 		case len(answered) > 0:
 			return fmt.Sprintf("answered %s", answered[0].Append(nil))
 		}
 		return ""
 	}},
-	{"list changes", "10.8", always, "", func(c *compat, _ upstream) string {
+	{"list changes", "10.8", always, "", func(c *matrixClient, _ upstream) string {
 		defer c.listen(watched)()
 		c.call("test_trigger_tool_change", `{}`)
-		if !c.told("notifications/tools/list_changed") {
+		if !c.receives("notifications/tools/list_changed") {
 			return "nothing is told"
 		}
 		return ""
 	}},
-	{"resource updates", "10.9", always, "", func(c *compat, _ upstream) string {
+	{"resource updates", "10.9", always, "", func(c *matrixClient, _ upstream) string {
 		defer c.listen(watched)()
 		c.call("touch_watched_resource", `{}`)
-		if !c.told("notifications/resources/updated") {
+		if !c.receives("notifications/resources/updated") {
 			return "nothing is told"
 		}
 		return ""
@@ -137,9 +137,9 @@ var compatFeatures = []feature{
 	{"a question that depends on an answer", "10.10, 10.11", noElicitation, "elicitation",
 		asks("test_input_required_result_multi_round", `{}`, "ann likes blue.")},
 	{"a question of a prompt", "10.10, 10.11", noElicitation, "elicitation",
-		func(c *compat, _ upstream) string {
+		func(c *matrixClient, _ upstream) string {
 			answer, _ := c.request("prompts/get", `{"name":"test_input_required_result_prompt"}`)
-			return holds(answer, `"messages"`)
+			return checkContains(answer, `"messages"`)
 		}},
 	{"tasks, and a question in one", "10.12, 10.14", func(client, server protocol.Version) string {
 		switch {
@@ -150,13 +150,14 @@ var compatFeatures = []feature{
 				"is done"
 		}
 		return ""
-	}, "Computed: it", func(c *compat, _ upstream) string {
-		if wrong := c.follow("slow_compute", `{"seconds":0,"label":"it"}`, "Computed: it"); wrong != "" {
+	}, "Computed: it", func(c *matrixClient, _ upstream) string {
+		if wrong := c.callTask("slow_compute", `{"seconds":0,"label":"it"}`,
+			"Computed: it"); wrong != "" {
 			return wrong
 		}
-		return c.follow("confirm_delete", `{"filename":"it"}`, "Deletion of it confirmed")
+		return c.callTask("confirm_delete", `{"filename":"it"}`, "Deletion of it confirmed")
 	}},
-	{"resource not found", "10.16", always, "", func(c *compat, _ upstream) string {
+	{"resource not found", "10.16", always, "", func(c *matrixClient, _ upstream) string {
 		answer := c.exchange("resources/read", `{"uri":"test://nowhere"}`, nil)
 		want := int64(protocol.CodeResourceNotFound)
 		if !c.version.Has(protocol.ResourceNotFoundCode) {

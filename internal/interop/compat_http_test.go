@@ -26,7 +26,7 @@ type overHTTP struct {
 	carrier *http.Transport
 }
 
-func dialHTTP(t *testing.T, url string, v protocol.Version) hop {
+func dialHTTP(t *testing.T, url string, v protocol.Version) messageCarrier {
 	h := &overHTTP{
 		t: t, url: url + "/mcp", version: v, carrier: &http.Transport{DisableCompression: true},
 	}

@@ -119,7 +119,7 @@ func (d *duplex) end(err error) {
 }
 
 // dialStdio starts `mcpd stdio` for an endpoint of a host.
-func dialStdio(t *testing.T, at string, v protocol.Version) hop {
+func dialStdio(t *testing.T, at string, v protocol.Version) messageCarrier {
 	command := stdio(t, []string{"MCPD_URL=" + at + "/mcp"})
 	in, err := command.StdinPipe()
 	if err != nil {
@@ -164,7 +164,7 @@ func dialStdio(t *testing.T, at string, v protocol.Version) hop {
 }
 
 // dialOldHTTP opens a session over HTTP+SSE.
-func dialOldHTTP(t *testing.T, at string, v protocol.Version) hop {
+func dialOldHTTP(t *testing.T, at string, v protocol.Version) messageCarrier {
 	carrier := &http.Transport{DisableCompression: true}
 	t.Cleanup(carrier.CloseIdleConnections)
 	base, err := url.Parse(at + "/sse")

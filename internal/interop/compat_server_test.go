@@ -106,7 +106,7 @@ const (
 	overSSE        = "HTTP+SSE"
 )
 
-var overs = []string{overStdio, overStreamable, overSSE}
+var transports = []string{overStdio, overStreamable, overSSE}
 
 // revisions returns the revisions that have a transport (§4 of the protocol matrix).
 func revisions(over string) []protocol.Version {
@@ -121,8 +121,8 @@ func revisions(over string) []protocol.Version {
 }
 
 // ends returns all ends.
-func ends() (all []end) {
-	for _, over := range overs {
+func allEnds() (all []end) {
+	for _, over := range transports {
 		for _, v := range revisions(over) {
 			all = append(all, end{over, v})
 		}
@@ -137,8 +137,8 @@ type upstream struct {
 	notes string // file for the messages that the server receives
 }
 
-// noted returns how many messages of a kind the server has received.
-func (u upstream) noted(what string) int {
+// received returns how many messages of a kind the server has received.
+func (u upstream) received(what string) int {
 	text, _ := os.ReadFile(u.notes) // the file does not exist before the first message
 	return strings.Count(string(text), what+"\n")
 }
@@ -154,7 +154,7 @@ func upstreams(t *testing.T) (list []upstream) {
 	}
 	notes := t.TempDir()
 	var near, far strings.Builder
-	for _, e := range ends() {
+	for _, e := range allEnds() {
 		u := upstream{
 			end: e, at: strings.ToLower(strings.Trim(e.over[:5], "+")) + "-" + e.version.String(),
 		}

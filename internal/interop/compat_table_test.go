@@ -33,8 +33,8 @@ func compatTable(cells map[pair][]string) string {
 	var notes []note
 	numbers := map[pair][]string{}
 	for i, f := range compatFeatures { // the order of the features determines the numbers of the notes
-		for _, down := range ends() {
-			for _, up := range ends() {
+		for _, down := range allEnds() {
+			for _, up := range allEnds() {
 				why, at := cells[pair{down, up}][i], pair{down, up}
 				if why == "" {
 					continue
@@ -58,8 +58,8 @@ func compatTable(cells map[pair][]string) string {
 		fmt.Fprintf(&b, "- %s\n", f.name)
 	}
 	b.WriteString("\nA cell says *all*, or which notes below say what is lacking.\n")
-	for _, from := range overs {
-		for _, to := range overs {
+	for _, from := range transports {
+		for _, to := range transports {
 			fmt.Fprintf(&b, "\n## %s to %s\n\n| client \\ server |", from, to)
 			for _, v := range revisions(to) {
 				fmt.Fprintf(&b, " %s |", v)

@@ -10,10 +10,10 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// follow calls a tool as a task, in the way of the revision, waits until it is done, and answers
+// callTask calls a tool as a task, in the way of the revision, waits until it is done, and answers
 // the questions of the server. It returns a description of the failure: there is no task, or the
 // outcome does not contain want.
-func (c *compat) follow(tool, arguments, want string) string {
+func (c *matrixClient) callTask(tool, arguments, want string) string {
 	c.t.Helper()
 	call := `{"name":"` + tool + `","arguments":` + arguments
 	if c.version.Has(protocol.TasksExtension) {
@@ -35,11 +35,11 @@ func (c *compat) follow(tool, arguments, want string) string {
 		"taskId"); related != id {
 		return "related to another: " + string(outcome.Append(nil))
 	}
-	return holds(outcome, want)
+	return checkContains(outcome, want)
 }
 
 // poll asks for the state of a task of the extension until the task is done.
-func (c *compat) poll(task jsontext.Value, want string) string {
+func (c *matrixClient) poll(task jsontext.Value, want string) string {
 	id, _ := splice.Get(task, "taskId")
 	about, _ := splice.Set(nil, id, "taskId")
 	for deadline := time.Now().Add(
@@ -65,7 +65,7 @@ func (c *compat) poll(task jsontext.Value, want string) string {
 				return string(answer.Append(nil))
 			}
 		default:
-			return holds(got, want)
+			return checkContains(got, want)
 		}
 	}
 	return "the task is never done"

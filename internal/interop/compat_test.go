@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "rewrite docs/compatibility.gen.md")
 const compatDoc = "../../docs/compatibility.gen.md"
 
 // dialEnd connects the client of a pair to an endpoint of a host, by transport.
-var dialEnd = map[string]func(t *testing.T, at string, v protocol.Version) hop{
+var dialEnd = map[string]func(t *testing.T, at string, v protocol.Version) messageCarrier{
 	overStdio: dialStdio, overStreamable: dialHTTP, overSSE: dialOldHTTP,
 }
 
@@ -36,7 +36,7 @@ func TestEveryRevisionToEveryRevision(t *testing.T) {
 	for _, up := range servers {
 		all.Go(func() { // the test mostly waits
 			t.Run("server "+up.String(), func(t *testing.T) {
-				for _, down := range ends() {
+				for _, down := range allEnds() {
 					t.Run("client "+down.String(), func(t *testing.T) {
 						row := cell(t, down, up, valid)
 						mu.Lock()
@@ -49,9 +49,9 @@ func TestEveryRevisionToEveryRevision(t *testing.T) {
 	}
 	all.Wait()
 	for _, up := range servers {
-		valid.upstream(t, up)
+		valid.checkServer(t, up)
 	}
-	valid.enough(t)
+	valid.checkCoverage(t)
 	if t.Failed() {
 		return
 	}
@@ -70,10 +70,10 @@ func TestEveryRevisionToEveryRevision(t *testing.T) {
 // support it, or "".
 func cell(t *testing.T, down end, up upstream, valid *validity) (row []string) {
 	t.Helper()
-	c := compatible(t, dialEnd[down.over](t, up.at, down.version), down.version, valid)
+	c := newMatrixClient(t, dialEnd[down.over](t, up.at, down.version), down.version, valid)
 	for _, f := range compatFeatures {
-		why := f.lacks(down.version, up.version)
-		c.forget()
+		why := f.unsupported(down.version, up.version)
+		c.clearRecorded()
 		switch wrong := f.works(c, up); {
 		case why == "" && wrong != "":
 			t.Errorf("%s: %.600s", f.name, wrong)

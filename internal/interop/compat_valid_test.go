@@ -101,7 +101,7 @@ func defined(revision protocol.Version, method string, m jsonrpc.Message) (defin
 
 // upstream checks all messages that a server of one revision received. It skips the probes and
 // handshakes that are requests of another era.
-func (v *validity) upstream(t *testing.T, u upstream) {
+func (v *validity) checkServer(t *testing.T, u upstream) {
 	t.Helper()
 	if v == nil {
 		return
@@ -142,8 +142,8 @@ func (v *validity) upstream(t *testing.T, u upstream) {
 	}
 }
 
-// enough fails the test if one of the expected definitions was never checked.
-func (v *validity) enough(t *testing.T) {
+// checkCoverage fails the test if one of the expected definitions was never checked.
+func (v *validity) checkCoverage(t *testing.T) {
 	if v == nil {
 		return
 	}

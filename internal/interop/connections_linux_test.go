@@ -19,8 +19,9 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// cramped starts the release binary with two tenants, and limits the number of its open files.
-func cramped(t *testing.T, files int, limits string) *mcptest.Host {
+// startWithFileLimit starts the release binary with two tenants, and limits the number of its open
+// files.
+func startWithFileLimit(t *testing.T, files int, limits string) *mcptest.Host {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "cramped")
 	script := fmt.Sprintf("#!/bin/sh\nulimit -n %d\nexec %s \"$@\"\n", files, mcptest.Mcpd(t))
@@ -36,8 +37,9 @@ tenants:
   initech:
     auth: {keys: [%s]}
     servers: {proc: %s}
-`, limits, hashed("ann", "key-of-ann"), self(t, serveSDK, "proc"), hashed("zoe", "key-of-zoe"),
-		self(t, serveSDK, "proc"))})
+`, limits, keyConfig("ann", "key-of-ann"), selfConfig(t, serveSDK, "proc"),
+		keyConfig("zoe", "key-of-zoe"),
+		selfConfig(t, serveSDK, "proc"))})
 }
 
 const echoCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"proc__echo","arguments":{"text":"here"}}}`
@@ -68,7 +70,7 @@ func waitingStream(t *testing.T, w *wire) (io.ReadCloser, error) {
 // retry delay. /readyz says why the host is degraded, and which tenant has the streams.
 func TestConnectionsEndOfOneTenant(t *testing.T) {
 	const files = 400
-	host := cramped(t, files, "")
+	host := startWithFileLimit(t, files, "")
 	caller := newWire(t, host.MCP+"/t/acme/mcp", "key-of-ann")
 	caller.open("2025-11-25")
 	ended := make(chan reply, 1)
@@ -123,7 +125,7 @@ func TestConnectionsEndOfOneTenant(t *testing.T) {
 // heads in 60 s.
 func TestHoardedHeadsCostNobodyElse(t *testing.T) {
 	const hoarded = 3000
-	host := cramped(t, 20000, ", memory: 256MiB")
+	host := startWithFileLimit(t, 20000, ", memory: 256MiB")
 	var raised unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &raised); err != nil || raised.Cur < hoarded+500 {
 		t.Skipf("this process may open %d files only: %v", raised.Cur, err)

@@ -13,8 +13,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// crowded is the number of tenants that fill the memory together.
-const crowded = 6
+// crowdSize is the number of tenants that fill the memory together.
+const crowdSize = 6
 
 // TestCrowdFillsMemory lets six tenants fill the memory of a host of 256 MiB in every way, one way
 // after the other. In the first run all of them use the same way at a time, in the second each uses
@@ -27,17 +27,18 @@ func TestCrowdFillsMemory(t *testing.T) {
 
 // crowdFills lets each tenant start the given number of ways after the tenant before it.
 func crowdFills(t *testing.T, apart int) {
-	servers := fmt.Sprintf("servers: {keeper: %s, past: {url: %q}}", self(t, serveKeeper, "keeper"),
-		web(t, newFixture("past").old()))
+	servers := fmt.Sprintf("servers: {keeper: %s, past: {url: %q}}",
+		selfConfig(t, serveKeeper, "keeper"),
+		serveWithSessions(t, newFixture("past").legacyOnly()))
 	config := fmt.Sprintf(
 		"limits: {memory: 256MiB, park_time: 4s}\ntenants:\n  initech: {auth: {keys: [%s]}, %s}\n",
-		hashed("bill", "key-of-bill"), servers,
+		keyConfig("bill", "key-of-bill"), servers,
 	)
-	for n := range crowded {
+	for n := range crowdSize {
 		config += fmt.Sprintf("  greedy-%d: {auth: {keys: [%s]}, %s}\n", n,
-			hashed("ann", fmt.Sprint("key-of-", n)), servers)
+			keyConfig("ann", fmt.Sprint("key-of-", n)), servers)
 	}
-	k := &kept{t, mcptest.Start(t, mcptest.HostOptions{Config: config}), newWire(t, "", "")}
+	k := &memoryHost{t, mcptest.Start(t, mcptest.HostOptions{Config: config}), newWire(t, "", "")}
 	k.bystander()
 	const turn = 2 * time.Second
 	ways := []func(g *greedy, ctx context.Context){
@@ -47,12 +48,12 @@ func crowdFills(t *testing.T, apart int) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Duration(len(ways))*turn)
 	defer stop()
 	var tenants sync.WaitGroup
-	said := make([]map[string]int, crowded)
-	for n := range crowded {
+	said := make([]map[string]int, crowdSize)
+	for n := range crowdSize {
 		g := &greedy{
-			k: k, tenant: fmt.Sprint("greedy-", n), key: fmt.Sprint("key-of-", n), said: map[string]int{},
+			k: k, tenant: fmt.Sprint("greedy-", n), key: fmt.Sprint("key-of-", n), counts: map[string]int{},
 		}
-		said[n] = g.said
+		said[n] = g.counts
 		tenants.Go(func() {
 			for i := n * apart; ctx.Err() == nil; i++ {
 				now, over := context.WithTimeout(ctx, turn)

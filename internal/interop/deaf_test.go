@@ -22,8 +22,8 @@ func TestServerThatRefusesTheAnswer(t *testing.T) {
 	form := oddQuestion(`"q-$N"`, "elicitation/create",
 		`{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`)
 	row := oddRow{
-		name: "deaf", sessionless: true, deaf: true,
-		says: says{
+		name: "deaf", sessionless: true, refusesAnswers: true,
+		says: oddScript{
 			"tools/call ask": {{before: []string{form}}}, "tools/call echo": {result(text("still here"))},
 		},
 	}

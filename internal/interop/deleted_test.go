@@ -12,13 +12,13 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-func lists(w *wire) bool {
+func canList(w *wire) bool {
 	return w.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`).status == http.StatusOK
 }
 
 // refused starts a second daemon on a state directory that is in use, and checks that it refuses to
 // start.
-func refused(t *testing.T, state string) {
+func checkSecondDaemon(t *testing.T, state string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), mcptest.Mcpd(t), "serve", "--listen=127.0.0.1:0",
 		"--admin=127.0.0.1:0", "--state-dir", state)
@@ -41,10 +41,10 @@ func TestDeletedStateIsWrittenAnew(t *testing.T) {
 	}
 	after := newWire(t, host.MCP+"/mcp", "")
 	after.open(legacy)
-	refused(t, host.State)
+	checkSecondDaemon(t, host.State)
 	host.Kill()
-	host = again(t, host, "")
-	if !lists(before) || !lists(after) {
+	host = restart(t, host, "")
+	if !canList(before) || !canList(after) {
 		t.Error("a session is gone")
 	}
 	if err := os.RemoveAll(host.State); err != nil {
@@ -54,10 +54,10 @@ func TestDeletedStateIsWrittenAnew(t *testing.T) {
 		_, err := os.Stat(filepath.Join(host.State, "state.log"))
 		return err == nil
 	})
-	refused(t, host.State)
+	checkSecondDaemon(t, host.State)
 	host.Kill()
-	again(t, host, "")
-	if !lists(before) || !lists(after) {
+	restart(t, host, "")
+	if !canList(before) || !canList(after) {
 		t.Error("a session is gone of a host that nobody used")
 	}
 }
@@ -92,8 +92,8 @@ func TestReplacedStateIsLeftAlone(t *testing.T) {
 	}
 	eventually(t, "well again", func() bool { return !degraded() })
 	host.Kill()
-	again(t, host, "")
-	if !lists(w) {
+	restart(t, host, "")
+	if !canList(w) {
 		t.Error("the session is gone")
 	}
 }

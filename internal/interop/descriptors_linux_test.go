@@ -22,7 +22,7 @@ import (
 func TestHostWithoutDescriptors(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: "+
 		"{runs: %s, waits: %s}}}\n",
-		self(t, serveOld, "runs"), self(t, serveOld, "waits"))})
+		selfConfig(t, serveOld, "runs"), selfConfig(t, serveOld, "waits"))})
 	w := newWire(t, host.MCP+"/runs/mcp", "")
 	w.open(legacy)
 	echo := func(id int) {

@@ -72,17 +72,17 @@ func (s *scriptedSSE) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // succeed again as soon as it is back.
 func TestServerOfSSEThatIsAway(t *testing.T) {
 	s := &scriptedSSE{}
-	m := newMortal(t, s)
+	m := newRestartable(t, s)
 	host := mcptest.Start(t, webAt("http://"+m.address+"/sse"))
 	clients := clientsOf(t, host)
-	lines, all := len(story(host)), strings.Count(host.Log(), "\n")
-	m.end()
+	lines, all := len(serverLog(host)), strings.Count(host.Log(), "\n")
+	m.stop()
 	ended := time.Now()
 	// A call sent before that would be in flight, with another outcome.
 	eventually(t, "the host to see that the server is away", func() bool {
-		return len(story(host)) > lines
+		return len(serverLog(host)) > lines
 	})
-	if is := refusedCall(t, clients[0]); is.Incident == "" || is.RetryAfterMs <= 0 {
+	if is := failedCall(t, clients[0]); is.Incident == "" || is.RetryAfterMs <= 0 {
 		t.Errorf("a call is told %+v", is)
 	}
 	time.Sleep(time.Until(ended.Add(6 * time.Second)))
@@ -94,7 +94,7 @@ func TestServerOfSSEThatIsAway(t *testing.T) {
 	if took := time.Since(back); took > 2*time.Second {
 		t.Errorf("all are back after %v", took)
 	}
-	if got := story(host)[lines:]; len(got) != 2 || !strings.Contains(got[0], `"warn"`) ||
+	if got := serverLog(host)[lines:]; len(got) != 2 || !strings.Contains(got[0], `"warn"`) ||
 		!strings.Contains(got[1], `"upstream_ready"`) {
 		t.Errorf("the log says %q", got)
 	}
@@ -106,13 +106,13 @@ func TestServerOfSSEThatIsAway(t *testing.T) {
 // The host backs off if the streams of an HTTP+SSE server end as soon as they are open.
 func TestServerOfSSEThatHangsUpAtOnce(t *testing.T) {
 	s := &scriptedSSE{short: true}
-	m := newMortal(t, s)
+	m := newRestartable(t, s)
 	host := mcptest.Start(t, webAt("http://"+m.address+"/sse"))
 	c := newWire(t, host.MCP+"/web/mcp", "")
 	c.open("2025-11-25")
 	c.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	time.Sleep(8 * time.Second)
-	t.Log(s.opened.Load(), story(host))
+	t.Log(s.opened.Load(), serverLog(host))
 	if n := s.opened.Load(); n > 20 {
 		t.Errorf("%d streams were opened in 8 s", n)
 	}

@@ -16,8 +16,8 @@ const callT = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t
 
 const callWebT = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"web__t","arguments":{}}}`
 
-// story returns the log lines about servers, without debug lines.
-func story(host *mcptest.Host) (lines []string) {
+// serverLog returns the log lines about servers, without debug lines.
+func serverLog(host *mcptest.Host) (lines []string) {
 	for line := range strings.Lines(host.Log()) {
 		var l struct{ Level, Event string }
 		if json.Unmarshal([]byte(line), &l) == nil && l.Level != "debug" &&
@@ -29,14 +29,14 @@ func story(host *mcptest.Host) (lines []string) {
 }
 
 // told is the data of an error.
-type told struct {
+type errorData struct {
 	Reason, Incident, Cause string
 	RetryAfterMs            int64
 	MaybeExecuted           bool
 }
 
-// refusedCall makes a call that must fail, and returns the data of its error.
-func refusedCall(t *testing.T, c *wire) (is told) {
+// failedCall makes a call that must fail, and returns the data of its error.
+func failedCall(t *testing.T, c *wire) (is errorData) {
 	t.Helper()
 	m := c.post(callT).message(t)
 	if m.Error == nil {
@@ -62,8 +62,8 @@ func clientsOf(t *testing.T, host *mcptest.Host) (clients []*wire) {
 	return clients
 }
 
-// served returns the admin API's view of the servers.
-func served(t *testing.T, host *mcptest.Host) string {
+// serversJSON returns the admin API's view of the servers.
+func serversJSON(t *testing.T, host *mcptest.Host) string {
 	t.Helper()
 	return string(newWire(t, "", "").do(http.MethodGet, host.Admin+"/admin/v1/servers", "").body)
 }
@@ -87,15 +87,15 @@ func TestServerThatRefusesConnections(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := &scripted{sessions: tt.sessions, stream: tt.stream}
-			m := newMortal(t, s)
+			m := newRestartable(t, s)
 			host := mcptest.Start(t, webAt("http://"+m.address+"/mcp"))
 			clients := clientsOf(t, host)
-			before := len(story(host))
-			m.end()
+			before := len(serverLog(host))
+			m.stop()
 			s.life.Add(1)
 			var incidents []string
 			for _, c := range clients {
-				is := refusedCall(t, c)
+				is := failedCall(t, c)
 				if is.Reason != "upstream_lost" || is.RetryAfterMs <= 0 || is.MaybeExecuted ||
 					is.Incident == "" {
 					t.Errorf("a call is told %+v", is)
@@ -108,11 +108,11 @@ func TestServerThatRefusesConnections(t *testing.T) {
 			if up := metric(t, host, "mcpd_upstream_up"); up != 0 {
 				t.Errorf("mcpd_upstream_up is %v", up)
 			}
-			if is := served(t, host); !strings.Contains(is, `"backoff"`) ||
+			if is := serversJSON(t, host); !strings.Contains(is, `"backoff"`) ||
 				!strings.Contains(is, "connection refused") || !strings.Contains(is, incidents[0]) {
 				t.Errorf("the server is shown as %s", is)
 			}
-			if lines := story(host)[before:]; len(lines) != 1 ||
+			if lines := serverLog(host)[before:]; len(lines) != 1 ||
 				!strings.Contains(lines[0], `"level":"warn"`) || !strings.Contains(lines[0], incidents[0]) {
 				t.Errorf("the log says %q", lines)
 			}
@@ -128,7 +128,7 @@ func TestServerThatRefusesConnections(t *testing.T) {
 					t.Errorf("call %d: mcpd_upstream_up is %v", i, up)
 				}
 			}
-			if lines := story(host)[before:]; len(lines) != 2 ||
+			if lines := serverLog(host)[before:]; len(lines) != 2 ||
 				!strings.Contains(lines[1], `"upstream_ready"`) {
 				t.Errorf("the log says %q", lines)
 			}
@@ -161,17 +161,17 @@ func rejected(host *mcptest.Host) []string {
 // sessions at the server continue if only its port was closed for a while.
 func TestCallsWaitForAServerThatIsBackSoon(t *testing.T) {
 	s := &scripted{sessions: true, stream: open}
-	m := newMortal(t, s)
+	m := newRestartable(t, s)
 	host := mcptest.Start(t, webAt("http://"+m.address+"/mcp"))
 	c := clientsOf(t, host)[0]
-	began := s.began.Load()
-	m.end()
+	began := s.sessionsOpened.Load()
+	m.stop()
 	back := time.AfterFunc(time.Second, m.start)
 	defer back.Stop()
 	if got := string(c.post(callT).result(t, "content")); !strings.Contains(got, "done") {
 		t.Error(got)
 	}
-	if n := s.began.Load() - began; n != 0 {
+	if n := s.sessionsOpened.Load() - began; n != 0 {
 		t.Errorf("%d sessions were begun anew with a server that knows the old ones", n)
 	}
 }
@@ -190,7 +190,7 @@ func TestProgramThatNeverShakesHands(t *testing.T) {
 		!strings.Contains(string(is.Error.Data), "oops") {
 		t.Fatalf("the call is told %+v", is.Error)
 	}
-	if shown := served(t, host); !strings.Contains(shown, printed) ||
+	if shown := serversJSON(t, host); !strings.Contains(shown, printed) ||
 		!strings.Contains(shown, `"crash_loop"`) {
 		t.Errorf("shown as %s", shown)
 	}
@@ -211,7 +211,7 @@ func TestProgramThatNeverShakesHands(t *testing.T) {
 			return starts() > n
 		})
 	}
-	if shown := strings.Join(story(host), "\n"); !strings.Contains(shown, printed) {
+	if shown := strings.Join(serverLog(host), "\n"); !strings.Contains(shown, printed) {
 		t.Errorf("the log does not say why: %s", shown)
 	}
 }

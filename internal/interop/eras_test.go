@@ -23,7 +23,8 @@ func TestTypeScriptClientsAnswerServersOfTheOtherEra(t *testing.T) {
 	mcptest.Modules(t)
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: "+
 		"{past: %s, web: {url: %q}, free: {url: %q}}}}\n",
-		self(t, serveOld, "past"), web(t, newFixture("web")), alone(t, newFixture("free").young()))})
+		selfConfig(t, serveOld, "past"), serveWithSessions(t, newFixture("web")),
+		serveStateless(t, newFixture("free").modernOnly()))})
 	for _, pair := range []struct{ client, revision, server string }{
 		{"1", legacy, "free"}, {"2", modern, "past"}, {"2", modern, "web"},
 	} {
@@ -50,8 +51,8 @@ func TestTypeScriptClientsAnswerServersOfTheOtherEra(t *testing.T) {
 	}
 }
 
-// everybody runs clients of both eras at one endpoint at the same time.
-func everybody(t *testing.T, url, key string, do func(c *client, n int)) {
+// withBothEras runs clients of both eras at one endpoint at the same time.
+func withBothEras(t *testing.T, url, key string, do func(c *client, n int)) {
 	t.Helper()
 	var all sync.WaitGroup
 	for n := range 4 {
@@ -73,19 +74,19 @@ func TestPublishedServersServeBothErasAtOnce(t *testing.T) {
 		t.Run(view.path+"/"+view.server, func(t *testing.T) {
 			var subscribed sync.WaitGroup
 			subscribed.Add(4)
-			everybody(t, host.MCP+view.path, "key-of-ann", func(c *client, n int) {
+			withBothEras(t, host.MCP+view.path, "key-of-ann", func(c *client, n int) {
 				useEverything(c, view.prefix, n, &subscribed, view.server == "remote")
 			})
 		})
 	}
 	for path, prefix := range map[string]string{"/t/zeta/mcp": "files__", "/t/zeta/files/mcp": ""} {
 		t.Run(path, func(t *testing.T) {
-			everybody(t, host.MCP+path, "key-of-zoe", func(c *client, _ int) {
-				roots := c.ask(prefix+"list_allowed_directories", nil)
+			withBothEras(t, host.MCP+path, "key-of-zoe", func(c *client, _ int) {
+				roots := c.callText(prefix+"list_allowed_directories", nil)
 				if !strings.Contains(roots, "Allowed directories") {
 					t.Errorf("got %q", roots)
 				}
-				if got := c.ask(prefix+"read_text_file",
+				if got := c.callText(prefix+"read_text_file",
 					map[string]any{"path": "/etc/passwd"}); !strings.HasPrefix(got, "error: ") {
 					t.Errorf("got %q", got)
 				}
@@ -95,7 +96,7 @@ func TestPublishedServersServeBothErasAtOnce(t *testing.T) {
 }
 
 // ask is like call, for a goroutine of a test, which must not end the test.
-func (c *client) ask(tool string, args map[string]any) string {
+func (c *client) callText(tool string, args map[string]any) string {
 	c.t.Helper()
 	if args == nil {
 		args = map[string]any{}
@@ -117,11 +118,11 @@ func (c *client) ask(tool string, args map[string]any) string {
 	return text.Text
 }
 
-// started calls a tool that toggles something, until the tool has turned it on.
-func (c *client) started(tool string) {
+// toggleOn calls a tool that toggles something, until the tool has turned it on.
+func (c *client) toggleOn(tool string) {
 	c.t.Helper()
 	for range 2 {
-		if got := c.ask(tool, nil); strings.HasPrefix(got, "Started") {
+		if got := c.callText(tool, nil); strings.HasPrefix(got, "Started") {
 			return
 		}
 	}
@@ -129,12 +130,12 @@ func (c *client) started(tool string) {
 }
 
 // heard waits for a notification like until, for a goroutine of a test.
-func (c *client) heard(want string) {
+func (c *client) awaitInGoroutine(want string) {
 	c.t.Helper()
 	late := time.After(patience)
 	for {
 		select {
-		case got := <-c.news:
+		case got := <-c.notifications:
 			if got == want {
 				return
 			}
@@ -157,12 +158,12 @@ func useEverything(c *client, prefix string, n int, subscribed *sync.WaitGroup, 
 		}
 	}
 	name := fmt.Sprint("nonce ", n)
-	expect("echo", c.ask(prefix+"echo", map[string]any{"message": name}), "Echo: "+name)
-	expect("sampling", c.ask(prefix+"trigger-sampling-request",
+	expect("echo", c.callText(prefix+"echo", map[string]any{"message": name}), "Echo: "+name)
+	expect("sampling", c.callText(prefix+"trigger-sampling-request",
 		map[string]any{"prompt": name, "maxTokens": 5}), name)
-	expect("elicitation", c.ask(prefix+"trigger-elicitation-request", nil),
+	expect("elicitation", c.callText(prefix+"trigger-elicitation-request", nil),
 		"User provided the requested information")
-	expect("roots", c.ask(prefix+"get-roots-list", nil), "file:///here")
+	expect("roots", c.callText(prefix+"get-roots-list", nil), "file:///here")
 
 	if list, err := c.ListPrompts(t.Context(), nil); err != nil ||
 		!slices.ContainsFunc(list.Prompts, func(p *mcp.Prompt) bool {
@@ -186,8 +187,8 @@ func useEverything(c *client, prefix string, n int, subscribed *sync.WaitGroup, 
 	if _, err := c.CallTool(t.Context(), params); err != nil {
 		t.Errorf("%s: %v", c.user, err)
 	}
-	c.heard("progress " + name + " 1 of 2")
-	c.heard("progress " + name + " 2 of 2")
+	c.awaitInGoroutine("progress " + name + " 1 of 2")
+	c.awaitInGoroutine("progress " + name + " 2 of 2")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	params = &mcp.CallToolParams{
@@ -200,12 +201,12 @@ func useEverything(c *client, prefix string, n int, subscribed *sync.WaitGroup, 
 		_, err := c.CallTool(ctx, params)
 		ended <- err
 	}()
-	c.heard("progress long 1 of 300")
+	c.awaitInGoroutine("progress long 1 of 300")
 	cancel()
 	if err := <-ended; err == nil {
 		t.Errorf("%s: the cancelled call succeeded", c.user)
 	}
-	expect("echo behind a cancelled call", c.ask(prefix+"echo", map[string]any{"message": name}),
+	expect("echo behind a cancelled call", c.callText(prefix+"echo", map[string]any{"message": name}),
 		"Echo: "+name)
 
 	// Messages of the server about a subscription belong to no call, so a modern client does not get
@@ -220,19 +221,19 @@ func useEverything(c *client, prefix string, n int, subscribed *sync.WaitGroup, 
 		t.Errorf("%s: %v", c.user, err)
 	}
 	if c.modern() {
-		c.confirmed() // the lists
-		c.confirmed()
+		c.awaitConfirmation() // the lists
+		c.awaitConfirmation()
 	}
 	subscribed.Done()
 	subscribed.Wait()
 	if n < 2 || remote && !c.modern() {
-		c.started(prefix + "toggle-subscriber-updates")
+		c.toggleOn(prefix + "toggle-subscriber-updates")
 	}
-	c.heard("updated " + uri)
+	c.awaitInGoroutine("updated " + uri)
 
-	expect("a new resource", c.ask(prefix+"gzip-file-as-resource", map[string]any{
+	expect("a new resource", c.callText(prefix+"gzip-file-as-resource", map[string]any{
 		"name": fmt.Sprint("file", n, prefix, ".gz"), "data": "data:text/plain,hello",
 		"outputType": "resourceLink",
 	}), "ResourceLink")
-	c.heard("resources")
+	c.awaitInGoroutine("resources")
 }

@@ -19,9 +19,9 @@ import (
 // view is one server as a client sees it, at its own endpoint or in the aggregate.
 type view struct {
 	*client
-	server string // its name, which is also the name of its fixture
-	prefix string // of the names of tools and prompts
-	old    bool   // the server supports only the legacy era
+	server       string // its name, which is also the name of its fixture
+	prefix       string // of the names of tools and prompts
+	legacyServer bool   // the server supports only the legacy era
 }
 
 func (v view) tool(name string) string { return v.prefix + name }
@@ -83,7 +83,7 @@ var features = []struct {
 			t.Fatal(err)
 		}
 		for i := range 3 {
-			v.until(fmt.Sprintf("progress mine %d of 3 half way", i+1))
+			v.await(fmt.Sprintf("progress mine %d of 3 half way", i+1))
 		}
 	}},
 	{"logs arrive from the level that was set", func(t *testing.T, v view) {
@@ -96,13 +96,13 @@ var features = []struct {
 		}
 		v.call(v.tool("log"), map[string]any{"text": "too quiet", "level": "info"})
 		v.call(v.tool("log"), map[string]any{"text": "loud", "level": "error"})
-		// lists may have changed meanwhile
-		if before := v.until("error loud"); slices.Contains(before, "info too quiet") {
+		// canList may have changed meanwhile
+		if before := v.await("error loud"); slices.Contains(before, "info too quiet") {
 			t.Errorf("heard %q", before)
 		}
-		if v.old { // the modern era has no log messages outside a call
+		if v.legacyServer { // the modern era has no log messages outside a call
 			v.call(v.tool("log_later"), map[string]any{"text": "belongs to no call"})
-			v.until("warning belongs to no call")
+			v.await("warning belongs to no call")
 		}
 	}},
 	{"logs arrive from the level that the call sets", func(t *testing.T, v view) {
@@ -123,7 +123,7 @@ var features = []struct {
 		log("error", "nobody asked", "")
 		log("info", "too quiet", "warning")
 		log("error", "loud", "warning")
-		if before := v.until("error loud"); slices.Contains(before, "info too quiet") ||
+		if before := v.await("error loud"); slices.Contains(before, "info too quiet") ||
 			slices.Contains(before, "error nobody asked") {
 			t.Errorf("heard %q", before)
 		}
@@ -139,7 +139,7 @@ var features = []struct {
 			_, err := v.CallTool(ctx, params)
 			ended <- err
 		}()
-		v.until("progress w 1 of 0")
+		v.await("progress w 1 of 0")
 		cancel()
 		if err := <-ended; err == nil {
 			t.Error("the cancelled call succeeded")
@@ -191,10 +191,10 @@ var features = []struct {
 			t.Fatal(err)
 		}
 		if v.modern() { // the SDK does not wait
-			v.confirmed()
+			v.awaitConfirmation()
 		}
 		v.call(v.tool("touch"), map[string]any{"text": uri})
-		v.until("updated " + uri)
+		v.await("updated " + uri)
 		if err := v.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: uri}); err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ var features = []struct {
 			v.call(v.tool("touch"), map[string]any{"text": uri})
 			// The notification of the new tool comes after an update of the resource, which must not come.
 			v.call(v.tool("add_tool"), map[string]any{"text": fmt.Sprint("marker", markers.Add(1))})
-			if heard := v.until("tools"); !slices.Contains(heard, "updated "+uri) {
+			if heard := v.await("tools"); !slices.Contains(heard, "updated "+uri) {
 				break
 			}
 			if !v.modern() || try > 20 { // in the modern era nothing confirms the unsubscription
@@ -252,7 +252,7 @@ var features = []struct {
 		}, v.prefix)
 		v.call(v.tool("add_tool"), map[string]any{"text": name})
 		for !slices.Contains(v.names(), v.tool(name)) {
-			v.until("tools")
+			v.await("tools")
 		}
 		if got := v.call(v.tool(name), nil); got != "I am new" {
 			t.Errorf("got %q", got)
@@ -271,8 +271,9 @@ var features = []struct {
 func TestFeaturesWithTheGoSDKOnBothSides(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {servers: {proc: %s, past: %s, web: {url: %q}, free: {url: %q}}}}\n",
-		self(t, serveSDK, "proc"), self(t, serveOld, "past"), web(t, newFixture("web")),
-		alone(t, newFixture("free").young()))})
+		selfConfig(t, serveSDK, "proc"), selfConfig(t, serveOld, "past"),
+		serveWithSessions(t, newFixture("web")),
+		serveStateless(t, newFixture("free").modernOnly()))})
 	for _, server := range []string{"proc", "past", "web", "free"} {
 		for _, endpoint := range []struct{ name, path, prefix string }{
 			{"aggregate", "/mcp", server + "__"},
@@ -284,7 +285,7 @@ func TestFeaturesWithTheGoSDKOnBothSides(t *testing.T) {
 						t.Run(f.name, func(t *testing.T) {
 							c := dialIn(t, revision, host.MCP+endpoint.path, "")
 							if revision == modern {
-								c.confirmed() // its subscription to list changes
+								c.awaitConfirmation() // its subscription to list changes
 							}
 							f.do(t, view{c, server, endpoint.prefix, server == "past" || server == "web"})
 						})

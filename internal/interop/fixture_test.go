@@ -49,8 +49,8 @@ func newFixture(name string) *fixture {
 }
 
 // old makes the server support only revisions with a handshake, and young only revisions without.
-func (f *fixture) old() *fixture   { return f.without("server/discover") }
-func (f *fixture) young() *fixture { return f.without("initialize") }
+func (f *fixture) legacyOnly() *fixture { return f.without("server/discover") }
+func (f *fixture) modernOnly() *fixture { return f.without("initialize") }
 
 func (f *fixture) without(method string) *fixture {
 	f.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {

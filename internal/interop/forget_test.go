@@ -53,7 +53,7 @@ func TestServerThatForgetsItsSessions(t *testing.T) {
 		t.Errorf("restarted: %s", row)
 	}
 	c.call("web__touch", map[string]any{"text": f.uri("watched")})
-	c.until("updated " + f.uri("watched"))
+	c.await("updated " + f.uri("watched"))
 }
 
 // restarts returns the rows of the tree that were restarted, beginning with the restart count in

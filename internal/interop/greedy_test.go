@@ -16,18 +16,18 @@ import (
 // greedy is a tenant that makes the host use as much memory as possible. Its clients continue after
 // errors.
 type greedy struct {
-	k           *kept
+	k           *memoryHost
 	tenant, key string
 
-	mu   sync.Mutex // guards the fields below
-	said map[string]int
+	mu     sync.Mutex // guards the fields below
+	counts map[string]int
 }
 
 // say counts a result of a request.
-func (g *greedy) say(what string) {
+func (g *greedy) count(what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.said[what]++
+	g.counts[what]++
 }
 
 // send sends a request to a server of the tenant, and returns the answer.
@@ -65,13 +65,13 @@ func (g *greedy) modern(ctx context.Context, server, tool, arguments string) {
 	status, answer, _ := g.send(ctx, server, body, http.Header{
 		"Mcp-Protocol-Version": {modern}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {tool},
 	})
-	g.came(ctx, tool, status, answer)
+	g.countAnswer(ctx, tool, status, answer)
 }
 
 func (g *greedy) session(ctx context.Context) http.Header {
 	status, answer, id := g.send(ctx, "keeper", hello, nil)
 	if id == "" {
-		g.came(ctx, "initialize", status, answer)
+		g.countAnswer(ctx, "initialize", status, answer)
 		return nil
 	}
 	header := http.Header{"Mcp-Session-Id": {id}, "Mcp-Protocol-Version": {"2025-11-25"}}
@@ -86,28 +86,28 @@ func (g *greedy) legacy(ctx context.Context, header http.Header,
 		arguments, more,
 	)
 	status, answer, _ := g.send(ctx, "keeper", body, header)
-	g.came(ctx, tool, status, answer)
+	g.countAnswer(ctx, tool, status, answer)
 	return answer
 }
 
-// came counts an answer, and waits a little after a refusal.
-func (g *greedy) came(ctx context.Context, tool string, status int, answer string) {
+// countAnswer counts an answer, and waits a little after a refusal.
+func (g *greedy) countAnswer(ctx context.Context, tool string, status int, answer string) {
 	if status == http.StatusOK || ctx.Err() != nil {
-		g.say(fmt.Sprint(tool, " ", status))
+		g.count(fmt.Sprint(tool, " ", status))
 		return
 	}
 	why, _ := splice.GetString([]byte(answer), "error", "message")
 	if why, _, _ = strings.Cut(why, ":"); strings.Contains(why, "keeps") {
 		why, _, _ = strings.Cut(why, " keeps")
 	}
-	g.say(fmt.Sprint(tool, " ", status, " ", why))
+	g.count(fmt.Sprint(tool, " ", status, " ", why))
 	select {
 	case <-time.After(20 * time.Millisecond):
 	case <-ctx.Done():
 	}
 }
 
-var crowdPad = fmt.Sprintf(`{"bytes":1,"pad":%q}`, strings.Repeat("x", keptPad))
+var crowdPad = fmt.Sprintf(`{"bytes":1,"pad":%q}`, strings.Repeat("x", largeArgumentSize))
 
 // holds makes calls with large arguments that ask the user, who does not answer.
 func (g *greedy) holds(ctx context.Context) { g.modern(ctx, "past", "elicit", crowdPad) }
@@ -170,5 +170,5 @@ func (g *greedy) ignores(ctx context.Context) {
 			g.tenant, g.key, header.Get("Mcp-Session-Id"), len(body), body)
 	}
 	<-ctx.Done()
-	g.say("left unread")
+	g.count("left unread")
 }

@@ -16,9 +16,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// stands returns a POST of a stateless request with the correct headers, by a client without
+// statelessPost returns a POST of a stateless request with the correct headers, by a client without
 // capabilities. A header with an empty value is left out.
-func stands(method, params string, headers ...string) ask {
+func statelessPost(method, params string, headers ...string) ask {
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s}}`, method,
 		strings.TrimSuffix(meta+","+params, ","))
@@ -30,7 +30,7 @@ func stands(method, params string, headers ...string) ask {
 }
 
 // in replaces the value of one header.
-func (a ask) in(name, value string) ask {
+func (a ask) withHeader(name, value string) ask {
 	for i := 0; i < len(a.headers); i += 2 {
 		if a.headers[i] == name {
 			a.headers[i+1] = value
@@ -41,83 +41,92 @@ func (a ask) in(name, value string) ask {
 
 const echoed = `"name":"proc__echo","arguments":{"text":"hi"}`
 
-// badAlone are requests of the modern era.
-var badAlone = []bad{
-	{"an unknown revision", ask{body: strings.Replace(stands("tools/list", "").body, modern,
+// badStateless are requests of the modern era.
+var badStateless = []bad{
+	{"an unknown revision", ask{body: strings.Replace(statelessPost("tools/list", "").body, modern,
 		"2031-01-01", 1),
-		headers: stands("tools/list", "").in("Mcp-Protocol-Version", "2031-01-01").headers},
+		headers: statelessPost("tools/list", "").withHeader("Mcp-Protocol-Version",
+			"2031-01-01").headers},
 		"400 -32022 Protocol version not yet supported"},
 	{"another revision in the header",
-		stands("tools/list", "").in("Mcp-Protocol-Version", "2025-11-25"),
+		statelessPost("tools/list", "").withHeader("Mcp-Protocol-Version", "2025-11-25"),
 		"400 -32020 MCP-Protocol-Version"},
-	{"no revision in the header", stands("tools/list", "").in("Mcp-Protocol-Version", ""),
+	{"no revision in the header",
+		statelessPost("tools/list", "").withHeader("Mcp-Protocol-Version", ""),
 		"400 -32020 MCP-Protocol-Version"},
 	{"no revision in _meta", send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}}`,
-		stands("tools/list", "").headers...), "400 -32602 protocolVersion"},
+		statelessPost("tools/list", "").headers...), "400 -32602 protocolVersion"},
 	{"no capabilities in _meta",
 		send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
-			stands("tools/list", "").headers...), "400 -32602 clientCapabilities"},
-	{"no method in the header", stands("tools/list", "").in("Mcp-Method", ""),
+			statelessPost("tools/list", "").headers...), "400 -32602 clientCapabilities"},
+	{"no method in the header", statelessPost("tools/list", "").withHeader("Mcp-Method", ""),
 		"400 -32020 Mcp-Method: missing"},
-	{"another method in the header", stands("tools/list", "").in("Mcp-Method", "tools/call"),
+	{"another method in the header",
+		statelessPost("tools/list", "").withHeader("Mcp-Method", "tools/call"),
 		"400 -32020 Mcp-Method: differs"},
-	{"the method in another case", stands("tools/list", "").in("Mcp-Method", "Tools/List"),
+	{"the method in another case",
+		statelessPost("tools/list", "").withHeader("Mcp-Method", "Tools/List"),
 		"400 -32020 Mcp-Method: differs"},
-	{"the method twice", stands("tools/list", "", "Mcp-Method", "tools/list"),
+	{"the method twice", statelessPost("tools/list", "", "Mcp-Method", "tools/list"),
 		"400 -32020 Mcp-Method: sent more than once"},
-	{"the method with space around it", stands("tools/list", "").in("Mcp-Method", " \ttools/list "),
+	{"the method with space around it",
+		statelessPost("tools/list", "").withHeader("Mcp-Method", " \ttools/list "),
 		"200 result"},
-	{"no name in the header", stands("tools/call", echoed).in("Mcp-Name", ""),
+	{"no name in the header", statelessPost("tools/call", echoed).withHeader("Mcp-Name", ""),
 		"400 -32020 Mcp-Name: missing"},
-	{"another name in the header", stands("tools/call", echoed).in("Mcp-Name", "proc__fail"),
+	{"another name in the header",
+		statelessPost("tools/call", echoed).withHeader("Mcp-Name", "proc__fail"),
 		"400 -32020 Mcp-Name: differs"},
-	{"the name twice", stands("tools/call", echoed, "Mcp-Name", "proc__echo"),
+	{"the name twice", statelessPost("tools/call", echoed, "Mcp-Name", "proc__echo"),
 		"400 -32020 Mcp-Name: sent more than once"},
-	{"the name encoded", stands("tools/call", echoed).in("Mcp-Name", "=?base64?cHJvY19fZWNobw==?="),
+	{"the name encoded", statelessPost("tools/call", echoed).withHeader("Mcp-Name",
+		"=?base64?cHJvY19fZWNobw==?="),
 		"200 result"},
 	{"the name encoded wrongly",
-		stands("tools/call", echoed).in("Mcp-Name", "=?base64?cHJvY19fZWNobw?="), "400 -32020 base64"},
+		statelessPost("tools/call", echoed).withHeader("Mcp-Name", "=?base64?cHJvY19fZWNobw?="),
+		"400 -32020 base64"},
 	{"the name encoded in another case",
-		stands("tools/call", echoed).in("Mcp-Name", "=?BASE64?cHJvY19fZWNobw==?="),
+		statelessPost("tools/call", echoed).withHeader("Mcp-Name", "=?BASE64?cHJvY19fZWNobw==?="),
 		"400 -32020 Mcp-Name: differs"},
 	{"an argument in the header that no schema asks for",
-		stands("tools/call", echoed, "Mcp-Param-Text", "other"), "200 result"},
-	{"unknown method", stands("tools/destroy", ""), "404 -32601 not found"},
-	{"a method of the legacy era", stands("ping", ""), "404 -32601 not found"},
-	{"a method that servers send", stands("elicitation/create", ""), "404 -32601 not found"},
-	{"a batch", send("["+stands("tools/list", "").body+"]", stands("tools/list", "").headers...),
+		statelessPost("tools/call", echoed, "Mcp-Param-Text", "other"), "200 result"},
+	{"unknown method", statelessPost("tools/destroy", ""), "404 -32601 not found"},
+	{"a method of the legacy era", statelessPost("ping", ""), "404 -32601 not found"},
+	{"a method that servers send", statelessPost("elicitation/create", ""), "404 -32601 not found"},
+	{"a batch", send("["+statelessPost("tools/list", "").body+"]",
+		statelessPost("tools/list", "").headers...),
 		"400 -32600 batch"},
-	{"unknown log level", send(strings.Replace(stands("tools/list", "").body, `"_meta":{`,
+	{"unknown log level", send(strings.Replace(statelessPost("tools/list", "").body, `"_meta":{`,
 		`"_meta":{"io.modelcontextprotocol/logLevel":"loud",`, 1),
-		stands("tools/list", "").headers...), "400 -32602 logLevel"},
+		statelessPost("tools/list", "").headers...), "400 -32602 logLevel"},
 	{"an answer without a question",
-		stands("tools/call", echoed+`,"inputResponses":{"it":{"action":"accept"}}`), "200 result"},
-	{"an answer of the wrong type", stands("tools/call", echoed+`,"inputResponses":{"it":7}`),
+		statelessPost("tools/call", echoed+`,"inputResponses":{"it":{"action":"accept"}}`), "200 result"},
+	{"an answer of the wrong type", statelessPost("tools/call", echoed+`,"inputResponses":{"it":7}`),
 		"200 -32602 ."},
-	{"answers that are no object", stands("tools/call", echoed+`,"inputResponses":[]`),
+	{"answers that are no object", statelessPost("tools/call", echoed+`,"inputResponses":[]`),
 		"200 -32602 inputResponses"},
-	{"a state that is no text", stands("tools/call", echoed+`,"requestState":7`),
+	{"a state that is no text", statelessPost("tools/call", echoed+`,"requestState":7`),
 		"200 -32602 requestState"},
-	{"a state that nobody gave", stands("tools/call", echoed+`,"requestState":"AAAA"`),
+	{"a state that nobody gave", statelessPost("tools/call", echoed+`,"requestState":"AAAA"`),
 		"200 -32602 requestState is invalid or expired"},
-	{"forged cursor", stands("tools/list", `"cursor":"AAAA"`),
+	{"forged cursor", statelessPost("tools/list", `"cursor":"AAAA"`),
 		"200 -32602 cursor is invalid or expired"},
 }
 
 // TestBadInputInTheModernEra is TestBadInput for stateless requests.
 func TestBadInputInTheModernEra(t *testing.T) {
-	host := town(t)
+	host := startTwoTenants(t)
 	stop := bystander(t, host.MCP+"/t/zeta/mcp", "key-of-zoe", "proc__echo")
 	ann := newWire(t, host.MCP+"/t/acme/mcp", "key-of-ann")
-	for _, row := range badAlone {
+	for _, row := range badStateless {
 		t.Run(row.name, func(t *testing.T) {
 			ann.t = t
 			ann.ask(host.MCP, row.ask).check(t, row.want)
-			ann.ask(host.MCP, stands("tools/call", echoed)).check(t, "200 result")
+			ann.ask(host.MCP, statelessPost("tools/call", echoed)).check(t, "200 result")
 		})
 	}
 	ann.t = t
-	r := ann.ask(host.MCP, badAlone[0].ask)
+	r := ann.ask(host.MCP, badStateless[0].ask)
 	if got, _ := splice.Get(r.message(t).Error.Data, "supported"); !strings.Contains(string(got),
 		`"2026-07-28"`) {
 		t.Errorf("supported = %s", got)
@@ -130,14 +139,14 @@ func TestBadInputInTheModernEra(t *testing.T) {
 func TestNobodyIsAskedWhoCannotAnswer(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: "+
 		"{past: %s, free: {url: %q}, demo: {builtin: demo}}}}\n",
-		self(t, serveOld, "past"), alone(t, newFixture("free").young()))})
+		selfConfig(t, serveOld, "past"), serveStateless(t, newFixture("free").modernOnly()))})
 	w := newWire(t, host.MCP+"/mcp", "")
 	old := newWire(t, host.MCP+"/mcp", "")
 	old.open("2025-11-25")
 	for _, tool := range []string{"past__elicit", "free__elicit", "past__sample", "free__roots",
 		"demo__test_sampling"} {
 		called := `"name":"` + tool + `","arguments":{"text":"x","prompt":"x"}`
-		for era, r := range map[string]reply{modern: w.ask(host.MCP, stands("tools/call", called)),
+		for era, r := range map[string]reply{modern: w.ask(host.MCP, statelessPost("tools/call", called)),
 			legacy: old.ask(host.MCP, call("tools/call", "{"+called+"}"))} {
 			if got := string(r.body); strings.Contains(got, "inputRequests") ||
 				strings.Contains(got, "elicitation/create") ||
@@ -149,7 +158,7 @@ func TestNobodyIsAskedWhoCannotAnswer(t *testing.T) {
 			}
 		}
 	}
-	w.ask(host.MCP, stands("tools/call", `"name":"demo__test_missing_capability"`)).check(t,
+	w.ask(host.MCP, statelessPost("tools/call", `"name":"demo__test_missing_capability"`)).check(t,
 		"400 -32021 sampling")
 }
 
@@ -157,7 +166,8 @@ func TestNobodyIsAskedWhoCannotAnswer(t *testing.T) {
 // in another session does not affect it (S38).
 func TestIDsAreOfTheirSession(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{
-		Config: fmt.Sprintf("tenants: {default: {servers: {proc: %s}}}\n", self(t, serveSDK, "proc")),
+		Config: fmt.Sprintf("tenants: {default: {servers: {proc: %s}}}\n",
+			selfConfig(t, serveSDK, "proc")),
 	})
 	var all sync.WaitGroup
 	const sessions = 4
@@ -185,7 +195,8 @@ func TestIDsAreOfTheirSession(t *testing.T) {
 // delay other clients of the server (S39).
 func TestFloodOfLogLevels(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{
-		Config: fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past")),
+		Config: fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n",
+			selfConfig(t, serveOld, "past")),
 	})
 	stop := bystander(t, host.MCP+"/past/mcp", "", "echo")
 	w := newWire(t, host.MCP+"/past/mcp", "")
@@ -246,7 +257,7 @@ func TestSchemasAreNotBelieved(t *testing.T) {
 	w := newWire(t, host.MCP+"/it/mcp", "")
 	old := newWire(t, host.MCP+"/it/mcp", "")
 	old.open("2025-11-25")
-	for _, list := range []reply{w.ask(host.MCP, stands("tools/list", "")),
+	for _, list := range []reply{w.ask(host.MCP, statelessPost("tools/list", "")),
 		old.ask(host.MCP, call("tools/list", "{}"))} {
 		for _, want := range []string{trap + "/remote", trap + "/dialect", "file:///etc/passwd"} {
 			if !strings.Contains(string(list.body), want) {
@@ -254,7 +265,7 @@ func TestSchemasAreNotBelieved(t *testing.T) {
 			}
 		}
 	}
-	w.ask(host.MCP, stands("tools/call", `"name":"mirror","arguments":{"b":7,"d":[]}`)).check(t,
+	w.ask(host.MCP, statelessPost("tools/call", `"name":"mirror","arguments":{"b":7,"d":[]}`)).check(t,
 		"200 result")
 	old.ask(host.MCP, call("tools/call", `{"name":"mirror","arguments":{"b":7,"d":[]}}`)).check(t,
 		"200 result")

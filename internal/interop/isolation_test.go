@@ -14,8 +14,8 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// hashed returns the line of a key in a configuration.
-func hashed(name, key string) string {
+// keyConfig returns the line of a key in a configuration.
+func keyConfig(name, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return fmt.Sprintf("{name: %s, sha256: %s}", name, hex.EncodeToString(sum[:]))
 }
@@ -25,13 +25,14 @@ func hashed(name, key string) string {
 // modern era has no such messages.
 func TestUnaskedMessagesStayWithTheirConnection(t *testing.T) {
 	server := func() string {
-		return fmt.Sprintf("{web: {url: %q}, proc: %s}", web(t, newFixture("web")),
-			self(t, serveOld, "proc"))
+		return fmt.Sprintf("{web: {url: %q}, proc: %s}", serveWithSessions(t, newFixture("web")),
+			selfConfig(t, serveOld, "proc"))
 	}
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(`tenants:
   acme: {auth: {keys: [%s, %s]}, servers: %s}
   zeta: {auth: {keys: [%s]}, servers: %s}
-`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), server(), hashed("zoe", "key-of-zoe"),
+`, keyConfig("ann", "key-of-ann"), keyConfig("bob", "key-of-bob"), server(),
+		keyConfig("zoe", "key-of-zoe"),
 		server())})
 	path := map[string]string{"ann": "acme", "bob": "acme", "zoe": "zeta"}
 	open := func(who string) *client {
@@ -46,15 +47,15 @@ func TestUnaskedMessagesStayWithTheirConnection(t *testing.T) {
 	}
 	speaker, others := open("ann"), []*client{open("ann"), open("bob"), open("zoe")}
 	speaker.call("web__log_later", map[string]any{"text": "for one session"})
-	speaker.until("warning for one session")
+	speaker.await("warning for one session")
 	speaker.call("proc__log_later", map[string]any{"text": "for one principal"})
-	speaker.until("warning for one principal")
-	others[0].until("warning for one principal") // shares the process
+	speaker.await("warning for one principal")
+	others[0].await("warning for one principal") // shares the process
 	for i, other := range others {
 		// The last message of another session takes the same way as a misrouted message: same server,
 		// same dispatcher. A misrouted message would come first.
 		other.call("web__log_later", map[string]any{"text": "the end"})
-		if heard := other.until("warning the end"); len(heard) > 0 {
+		if heard := other.await("warning the end"); len(heard) > 0 {
 			t.Errorf("other %d heard %q", i, heard)
 		}
 	}
@@ -66,8 +67,9 @@ func TestUnaskedMessagesStayWithTheirConnection(t *testing.T) {
 func TestQuestionsReachWhoCalled(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf("tenants: {default: {servers: "+
 		"{web: {url: %q}, proc: %s, past: %s, free: {url: %q}}}}\n",
-		web(t, newFixture("web")), self(t, serveSDK, "proc"), self(t, serveOld, "past"),
-		alone(t, newFixture("free").young()))})
+		serveWithSessions(t, newFixture("web")), selfConfig(t, serveSDK, "proc"),
+		selfConfig(t, serveOld, "past"),
+		serveStateless(t, newFixture("free").modernOnly()))})
 	const users, calls = 4, 5
 	for _, server := range []string{"web", "proc", "past", "free"} {
 		// After this call the host knows that the server of each connection asks questions.

@@ -16,36 +16,37 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// kept is a host of 256 MiB with two tenants. acme makes the host keep as much data as possible;
-// initech keeps next to nothing.
-type kept struct {
+// memoryHost is a host of 256 MiB with two tenants. acme makes the host keep as much data as
+// possible; initech keeps next to nothing.
+type memoryHost struct {
 	*testing.T
 	host  *mcptest.Host
 	admin *wire // one connection, because the metrics are read often
 }
 
-func keeps(t *testing.T) *kept {
-	servers := fmt.Sprintf("servers: {keeper: %s, past: {url: %q}}", self(t, serveKeeper, "keeper"),
-		web(t, newFixture("past").old()))
+func newMemoryHost(t *testing.T) *memoryHost {
+	servers := fmt.Sprintf("servers: {keeper: %s, past: {url: %q}}",
+		selfConfig(t, serveKeeper, "keeper"),
+		serveWithSessions(t, newFixture("past").legacyOnly()))
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"limits: {memory: 256MiB}\ntenants:\n  acme: {auth: {keys: [%s]}, %s}\n  initech: {auth: "+
 			"{keys: [%s]}, %s}\n",
-		hashed("ann", "key-of-ann"), servers, hashed("bill", "key-of-bill"), servers)})
-	return &kept{t, host, newWire(t, "", "")}
+		keyConfig("ann", "key-of-ann"), servers, keyConfig("bill", "key-of-bill"), servers)})
+	return &memoryHost{t, host, newWire(t, "", "")}
 }
 
 // acme returns a client of the tenant that makes the host keep data, and initech one of the other
 // tenant.
-func (k *kept) acme(server string) *wire {
+func (k *memoryHost) acme(server string) *wire {
 	return newWire(k, k.host.MCP+"/t/acme/"+server+"/mcp", "key-of-ann")
 }
-func (k *kept) initech() *wire {
+func (k *memoryHost) initech() *wire {
 	return newWire(k, k.host.MCP+"/t/initech/keeper/mcp", "key-of-bill")
 }
 
 // bystander lets initech make calls and open sessions until the test ends. It fails the test for
 // each refusal.
-func (k *kept) bystander() {
+func (k *memoryHost) bystander() {
 	k.Helper()
 	w := k.initech()
 	w.ctx = context.WithoutCancel(k.Context()) // the test's context ends before the cleanup
@@ -76,7 +77,7 @@ func (k *kept) bystander() {
 }
 
 // kinds returns the kept bytes of a tenant by kind, according to the metrics.
-func (k *kept) kinds(tenant string) map[string]float64 {
+func (k *memoryHost) kinds(tenant string) map[string]float64 {
 	k.Helper()
 	kinds := map[string]float64{}
 	r := k.admin.do(http.MethodGet, k.host.Admin+"/metrics", "")
@@ -92,7 +93,7 @@ func (k *kept) kinds(tenant string) map[string]float64 {
 }
 
 // resident returns the resident memory of the host's process in MiB.
-func (k *kept) resident() (mib int) {
+func (k *memoryHost) resident() (mib int) {
 	k.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", k.host.PID()))
 	if err != nil {
@@ -103,9 +104,9 @@ func (k *kept) resident() (mib int) {
 	return mib >> 10
 }
 
-// truth checks that a refusal names the tenant, the reason and the retry delay. It reports whether
-// r is a refusal.
-func (k *kept) truth(r reply, kind string) (refused bool) {
+// checkRefusal checks that a refusal names the tenant, the reason and the retry delay. It reports
+// whether r is a refusal.
+func (k *memoryHost) checkRefusal(r reply, kind string) (refused bool) {
 	k.Helper()
 	if r.status == http.StatusOK {
 		return false
@@ -135,11 +136,11 @@ func (k *kept) truth(r reply, kind string) (refused bool) {
 
 // again checks that acme is served within 5 s after it has released its data, and that the host
 // keeps no data of the given kinds for it.
-func (k *kept) again(nothing ...string) {
+func (k *memoryHost) checkReleased(nothing ...string) {
 	k.Helper()
 	let := time.Now()
 	for w := k.acme("keeper"); ; time.Sleep(50 * time.Millisecond) {
-		r := w.single("1", "tools/call", "echo", "")
+		r := w.callStateless("1", "tools/call", "echo", "")
 		if r.status == http.StatusOK && strings.Contains(string(r.body), `"text":"y"`) {
 			break
 		}
@@ -152,22 +153,22 @@ func (k *kept) again(nothing ...string) {
 	}
 }
 
-const keptPad = 3 << 20
+const largeArgumentSize = 3 << 20
 
 func padded(n int) string {
-	return fmt.Sprintf(`"arguments":{"n":%d,"pad":"%s"},`, n, strings.Repeat("x", keptPad))
+	return fmt.Sprintf(`"arguments":{"n":%d,"pad":"%s"},`, n, strings.Repeat("x", largeArgumentSize))
 }
 
 // elicited makes a call with large arguments that asks the user.
 func elicited(w *wire, n int) reply {
-	return w.single("1", "tools/call", "elicit", padded(n))
+	return w.callStateless("1", "tools/call", "elicit", padded(n))
 }
 
 // answer retries such a call with the user's answer.
-func (k *kept) answer(w *wire, n int, asked reply) {
+func (k *memoryHost) answer(w *wire, n int, asked reply) {
 	k.Helper()
 	state, _ := splice.Unquote(asked.result(k.T, "requestState"))
-	r := w.single("2", "tools/call", "elicit",
+	r := w.callStateless("2", "tools/call", "elicit",
 		padded(n)+`"requestState":`+string(splice.Quote(state))+
 			`,"inputResponses":{"elicit-1":{"action":"accept","content":{"name":"ann"}}},`)
 	if !strings.Contains(string(r.body), "accept ann") {
@@ -178,28 +179,28 @@ func (k *kept) answer(w *wire, n int, asked reply) {
 // The host keeps no data of an answered call. The test makes sixty calls (thirty with the race
 // detector) with 3 MiB each, one after the other.
 func TestAnsweredCallsKeepNothing(t *testing.T) {
-	k := keeps(t)
+	k := newMemoryHost(t)
 	k.bystander()
 	w := k.acme("past") // its questions identify their call
-	for n := range fewer(60, 30) {
+	for n := range unlessRaced(60, 30) {
 		r := elicited(w, n)
 		if r.status != http.StatusOK {
 			t.Fatalf("call %d: %d %.300s", n, r.status, r.body)
 		}
 		k.answer(w, n, r)
 	}
-	k.again("requests", "held_calls")
+	k.checkReleased("requests", "held_calls")
 }
 
 // A tenant reaches its share by calls that its client does not continue.
 func TestHeldCallsFillTheirTenantsShare(t *testing.T) {
-	k := keeps(t)
+	k := newMemoryHost(t)
 	k.bystander()
 	w := k.acme("past") // its questions identify their call
 	var held []reply
 	for {
 		r := elicited(w, len(held))
-		if k.truth(r, "requests") {
+		if k.checkRefusal(r, "requests") {
 			break
 		}
 		if held = append(held, r); len(held) > 60 {
@@ -207,7 +208,7 @@ func TestHeldCallsFillTheirTenantsShare(t *testing.T) {
 		}
 	}
 	t.Logf("%d calls are held, %v; %d MiB resident", len(held), k.kinds("acme"), k.resident())
-	if r := elicited(w, -1); !k.truth(r, "requests") {
+	if r := elicited(w, -1); !k.checkRefusal(r, "requests") {
 		t.Errorf("one more: %d", r.status)
 	}
 	eventually(t, "readiness to say whose it is", func() bool {
@@ -226,13 +227,13 @@ func TestHeldCallsFillTheirTenantsShare(t *testing.T) {
 	for n, r := range held {
 		k.answer(w, n, r)
 	}
-	k.again("requests", "held_calls")
+	k.checkReleased("requests", "held_calls")
 }
 
 // A tenant reaches its share by task results that no client fetches. If there is no room for a
 // result, the host does not keep it, and the client gets that reason.
 func TestResultsOfTasksFillTheirTenantsShare(t *testing.T) {
-	k := keeps(t)
+	k := newMemoryHost(t)
 	k.bystander()
 	w := k.acme("keeper")
 	w.open("2025-11-25")
@@ -271,17 +272,17 @@ func TestResultsOfTasksFillTheirTenantsShare(t *testing.T) {
 	eventually(t, "a result to be kept again", func() bool {
 		return strings.Contains(string(w.post(about("tasks/get", id)).body), `"status":"completed"`)
 	})
-	k.again("requests")
+	k.checkReleased("requests")
 }
 
 // A tenant reaches its share by tasks with large arguments, whose outcomes no client fetches. The
 // host refuses the next task. A fetched outcome makes room.
 func TestTasksFillTheirTenantsShare(t *testing.T) {
-	k := keeps(t)
+	k := newMemoryHost(t)
 	k.bystander()
 	w := k.acme("keeper")
 	w.open("2025-11-25")
-	pad := strings.Repeat("x", keptPad)
+	pad := strings.Repeat("x", largeArgumentSize)
 	begin := func(n int) reply {
 		return w.post(
 			fmt.Sprintf(
@@ -292,7 +293,7 @@ func TestTasksFillTheirTenantsShare(t *testing.T) {
 	var made []string
 	for {
 		r := begin(len(made))
-		if k.truth(r, "tasks") {
+		if k.checkRefusal(r, "tasks") {
 			break
 		}
 		id, _ := splice.GetString(r.result(t, "task"), "taskId")
@@ -301,13 +302,13 @@ func TestTasksFillTheirTenantsShare(t *testing.T) {
 		}
 	}
 	t.Logf("%d tasks are kept, %v; %d MiB resident", len(made), k.kinds("acme"), k.resident())
-	if r := begin(-1); !k.truth(r, "tasks") {
+	if r := begin(-1); !k.checkRefusal(r, "tasks") {
 		t.Errorf("one more: %d", r.status)
 	}
 	for _, id := range made { // fetching releases them
 		w.post(about("tasks/result", id))
 	}
-	k.again("requests")
+	k.checkReleased("requests")
 	let := time.Now()
 	for n := range made { // the same number again
 		for r := begin(n); ; r = begin(n) {
@@ -332,7 +333,7 @@ func about(method, task string) string {
 // The host keeps messages sent during calls for clients that reconnect, within the tenant's share.
 // It refuses no request because of them, not even of the tenant itself.
 func TestHistoriesFillTheirTenantsShare(t *testing.T) {
-	k := keeps(t)
+	k := newMemoryHost(t)
 	k.bystander()
 	for range 40 {
 		w := k.acme("keeper")
@@ -349,12 +350,12 @@ func TestHistoriesFillTheirTenantsShare(t *testing.T) {
 	if kinds["histories"] < 10<<20 || kinds["histories"] > 44<<20 {
 		t.Errorf("kept: %v; want as much as the tenant may", kinds)
 	}
-	k.again()
+	k.checkReleased()
 }
 
 // Large results that no client reads stay at their server once the tenant has reached its limit.
 func TestResultsThatNobodyReadsStayAtTheirServer(t *testing.T) {
-	k := keeps(t)
+	k := newMemoryHost(t)
 	k.bystander()
 	w := k.acme("keeper")
 	w.open("2025-11-25")
@@ -379,18 +380,18 @@ func TestResultsThatNobodyReadsStayAtTheirServer(t *testing.T) {
 	for _, c := range all {
 		c.Close()
 	}
-	k.again("answers", "requests")
+	k.checkReleased("answers", "requests")
 }
 
 // A tenant reaches its share by results of held calls that its client does not continue.
 func TestResultsOfHeldCallsFillTheirTenantsShare(t *testing.T) {
-	k := keeps(t)
+	k := newMemoryHost(t)
 	k.bystander()
 	w := k.acme("keeper")
 	held := map[string]bool{}
 	for range 30 {
-		r := w.single("1", "tools/call", "early", `"arguments":{"bytes":8000000},`)
-		if k.truth(r, "held_calls") {
+		r := w.callStateless("1", "tools/call", "early", `"arguments":{"bytes":8000000},`)
+		if k.checkRefusal(r, "held_calls") {
 			break
 		}
 		state, _ := splice.Unquote(r.result(t, "requestState"))
@@ -412,7 +413,7 @@ func TestResultsOfHeldCallsFillTheirTenantsShare(t *testing.T) {
 	for state := range held {
 		var r reply
 		eventually(t, "a call to have its outcome", func() bool {
-			r = w.single("2", "tools/call", "early",
+			r = w.callStateless("2", "tools/call", "early",
 				`"arguments":{"bytes":8000000},"requestState":`+string(splice.Quote(state))+
 					`,"inputResponses":{},`)
 			// asked again, the call has another state
@@ -431,5 +432,5 @@ func TestResultsOfHeldCallsFillTheirTenantsShare(t *testing.T) {
 	if len(held) == 30 && told == 0 {
 		t.Error("nobody was refused anything")
 	}
-	k.again("held_calls", "requests")
+	k.checkReleased("held_calls", "requests")
 }

@@ -14,7 +14,7 @@ import (
 
 // kind returns the n-th of 256 sets of capabilities that a server can learn of, with an
 // experimental capability that is different for each n.
-func kind(n int) string {
+func capabilitySet(n int) string {
 	members := map[string][]string{"experimental": {fmt.Sprintf(`"n%d":{"at":%d}`, n, n)}}
 	for bit, path := range []string{
 		"roots", "sampling", "sampling tools", "sampling context", "elicitation form", "elicitation url",
@@ -58,7 +58,8 @@ tenants:
   acme:
     auth: {keys: [%s, %s]}
     servers: {proc: %s}
-`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), self(t, serveOld, "proc"))})
+`, keyConfig("ann", "key-of-ann"), keyConfig("bob", "key-of-bob"),
+		selfConfig(t, serveOld, "proc"))})
 	var sessions []*wire
 	for i := range 20 {
 		w := newWire(t, host.MCP+"/t/acme/mcp", []string{"key-of-ann", "key-of-bob"}[i%2])
@@ -71,7 +72,7 @@ tenants:
 	const call = `{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s"_meta":{` +
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":%s,` +
 		`"io.modelcontextprotocol/clientInfo":{"name":"wire","version":"1"}}}}`
-	for n := range fewer(10_000, 2_000) {
+	for n := range unlessRaced(10_000, 2_000) {
 		modern.url = host.MCP + []string{"/t/acme/mcp", "/t/acme/proc/mcp"}[n/256%2]
 		method, params, headers := "tools/list", "", []string{"Mcp-Method", "tools/list"}
 		if n%16 == 0 {
@@ -79,7 +80,7 @@ tenants:
 			method, params = "tools/call", fmt.Sprintf(`"name":%q,"arguments":{"text":"x"},`, name)
 			headers = []string{"Mcp-Method", "tools/call", "Mcp-Name", name}
 		}
-		r := modern.post(fmt.Sprintf(call, method, params, kind(n)), headers...)
+		r := modern.post(fmt.Sprintf(call, method, params, capabilitySet(n)), headers...)
 		if r.status != http.StatusOK || r.message(t).Error != nil {
 			t.Fatalf("request %d: %d %s", n, r.status, r.body)
 		}

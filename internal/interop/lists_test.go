@@ -16,19 +16,20 @@ import (
 // receive notifications of list changes.
 func TestListsAreHeardOfAfterASubscriptionEnded(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{
-		Config: fmt.Sprintf("tenants: {default: {servers: {proc: %s}}}\n", self(t, serveSDK, "proc")),
+		Config: fmt.Sprintf("tenants: {default: {servers: {proc: %s}}}\n",
+			selfConfig(t, serveSDK, "proc")),
 	})
 	c := dialIn(t, modern, host.MCP+"/proc/mcp", "")
-	c.confirmed()
+	c.awaitConfirmation()
 	uri := "fixture://proc/watched"
 	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
 		t.Fatal(err)
 	}
-	c.confirmed()
+	c.awaitConfirmation()
 	if err := c.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: uri}); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(300 * time.Millisecond) // nothing confirms the unsubscription
 	c.call("add_tool", map[string]any{"text": "later"})
-	c.until("tools")
+	c.await("tools")
 }

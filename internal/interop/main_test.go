@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		exit(newFixture(name).Run(context.Background(), &mcp.StdioTransport{}))
 	}
 	if name := os.Getenv(serveOld); name != "" {
-		exit(newFixture(name).old().Run(context.Background(), &mcp.StdioTransport{}))
+		exit(newFixture(name).legacyOnly().Run(context.Background(), &mcp.StdioTransport{}))
 	}
 	if revision := os.Getenv(serveOne); revision != "" {
 		exit(serveNoting(revision))
@@ -44,10 +44,10 @@ func TestMain(m *testing.M) {
 // which adds up.
 var quickExit = [2]string{"GORACE", "atexit_sleep_ms=0"}
 
-// fewer returns n, or raced with the race detector, which makes everything many times slower. make
-// nightly runs the tests without it.
-func fewer(n, raced int) int {
-	if mcptest.Raced {
+// unlessRaced returns n, or raced with the race detector, which makes everything many times slower.
+// make nightly runs the tests without it.
+func unlessRaced(n, raced int) int {
+	if mcptest.RaceEnabled {
 		return raced
 	}
 	return n
@@ -61,8 +61,8 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// self returns the configuration of a server that is this binary.
-func self(t *testing.T, variable, name string) string {
+// selfConfig returns the configuration of a server that is this binary.
+func selfConfig(t *testing.T, variable, name string) string {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {

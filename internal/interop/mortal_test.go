@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// mortal is a server at a URL that can be stopped and started again on the same port.
-type mortal struct {
+// restartable is a server at a URL that can be stopped and started again on the same port.
+type restartable struct {
 	t       *testing.T
 	handler http.Handler
 	address string
@@ -22,16 +22,16 @@ type mortal struct {
 	server *http.Server
 }
 
-func newMortal(t *testing.T, h http.Handler) *mortal {
+func newRestartable(t *testing.T, h http.Handler) *restartable {
 	t.Helper()
-	m := &mortal{t: t, handler: h, address: "127.0.0.1:0"}
+	m := &restartable{t: t, handler: h, address: "127.0.0.1:0"}
 	m.start()
-	t.Cleanup(m.end)
+	t.Cleanup(m.stop)
 	return m
 }
 
 // start serves, on the same port as before.
-func (m *mortal) start() {
+func (m *restartable) start() {
 	m.t.Helper()
 	listener, err := net.Listen("tcp", m.address)
 	if err != nil {
@@ -45,7 +45,7 @@ func (m *mortal) start() {
 }
 
 // end closes all connections, and refuses new ones.
-func (m *mortal) end() {
+func (m *restartable) stop() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.server != nil {
@@ -57,10 +57,10 @@ func (m *mortal) end() {
 // scripted is a Streamable HTTP server with one tool, "t". If it has sessions, it knows only those
 // of its current life.
 type scripted struct {
-	sessions bool
-	stream   http.HandlerFunc // of GET; nil for 405
-	began    atomic.Int64     // number of sessions in all lives
-	life     atomic.Int64
+	sessions       bool
+	stream         http.HandlerFunc // of GET; nil for 405
+	sessionsOpened atomic.Int64     // number of sessions in all lives
+	life           atomic.Int64
 }
 
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -91,7 +91,7 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	result := "{}"
 	switch m.Method {
 	case "initialize":
-		n := s.began.Add(1)
+		n := s.sessionsOpened.Add(1)
 		if s.sessions {
 			w.Header().Set("Mcp-Session-Id", fmt.Sprint(prefix, n))
 		}

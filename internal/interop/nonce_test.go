@@ -16,9 +16,10 @@ import (
 func TestEqualIDsOfManyClients(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {servers: {past: %s, web: {url: %q}, free: {url: %q}}}}\n",
-		self(t, serveOld, "past"), web(t, newFixture("web")), alone(t, newFixture("free").young()))})
+		selfConfig(t, serveOld, "past"), serveWithSessions(t, newFixture("web")),
+		serveStateless(t, newFixture("free").modernOnly()))})
 	clients, together := 10_000, 100
-	if mcptest.Raced {
+	if mcptest.RaceEnabled {
 		clients = 500
 	}
 	connections := &http.Transport{MaxIdleConnsPerHost: together}
@@ -50,14 +51,14 @@ func (w *wire) nonce(n int) error {
 	text := fmt.Sprintf("nonce-%d-", n)
 	tool := server + "__" + []string{"echo", "steps"}[n/3%2]
 	if n/3%25 == 0 {
-		r := w.back(server+"__elicit", text, w.asked(server+"__elicit", text))
+		r := w.retry(server+"__elicit", text, w.callForState(server+"__elicit", text))
 		if got := string(r.body); !strings.Contains(got, "accept ann") ||
 			!strings.Contains(got, `"id":2`) {
 			return fmt.Errorf("%s asked by %s: %d %s", text, server, r.status, got)
 		}
 		return nil
 	}
-	r := w.single("1", "tools/call", tool, `"arguments":{"text":"`+text+`","count":2},`)
+	r := w.callStateless("1", "tools/call", tool, `"arguments":{"text":"`+text+`","count":2},`)
 	got, want := string(r.body), 1
 	if strings.HasSuffix(tool, "steps") {
 		want = 2 // progress messages; the answer lacks the text

@@ -7,8 +7,8 @@ import (
 
 // oddAsking is the script of a server that sends questions during a call, and does not wait for the
 // answers. Another call returns how many of the questions have no answer after a second.
-func oddAsking(before []string, after ...string) says {
-	return says{
+func oddAsking(before []string, after ...string) oddScript {
+	return oddScript{
 		"tools/call ask": {{
 			before: before, text: `{"jsonrpc":"2.0","id":$ID,"result":` + text("asked") + `}`, after: after,
 		}},
@@ -41,13 +41,13 @@ func oddAsks() []oddRow {
 		samples = `{"sampling":{}}`
 	)
 	everywhere := []string{oddStdio, oddEvents, oddSSE}
-	row := func(name, odd, client string, over []string, says says) oddRow {
+	row := func(name, odd, client string, over []string, says oddScript) oddRow {
 		return oddRow{
 			part: 9, name: name, odd: odd, client: client, over: over, says: says, asks: askAsking,
 		}
 	}
 	piped := []string{oddStdio}
-	during := func(lines ...string) says { return oddAsking(lines) }
+	during := func(lines ...string) oddScript { return oddAsking(lines) }
 	elsewhere := func(key string, reply oddReply) oddRow {
 		script := during()
 		delete(script, "tools/call ask")
@@ -69,7 +69,8 @@ func oddAsks() []oddRow {
 		{
 			part: 9, name: "ask-deaf",
 			odd:  "keeps no session, refuses the answer with 400 and goes on without it",
-			over: []string{oddEvents}, sessionless: true, deaf: true, says: deaf, asks: askAsking[:1],
+			over: []string{oddEvents}, sessionless: true, refusesAnswers: true, says: deaf,
+			asks: askAsking[:1],
 		},
 		row("ask-form", "a form that it does not wait for", elicits, everywhere,
 			during(oddQuestion(`"q-$N"`, "elicitation/create", form))),

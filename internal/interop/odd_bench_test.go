@@ -99,7 +99,7 @@ func (b *oddBench) jobs(client string) (all [2][]oddJob) {
 	for _, s := range b.servers {
 		job := func(way string, target oddTarget) oddJob {
 			return oddJob{
-				s.name + " " + way, target, s.wired(way == oddAggregate), json.RawMessage(s.client),
+				s.name + " " + way, target, s.wireAsks(way == oddAggregate), json.RawMessage(s.client),
 			}
 		}
 		all[0] = append(all[0], job(oddDirect, b.direct(strings.ReplaceAll(client, " ", ""), s)),
@@ -109,18 +109,18 @@ func (b *oddBench) jobs(client string) (all [2][]oddJob) {
 	return all
 }
 
-// saw returns the outcomes of all clients. The clients run at the same time, because they mostly
-// wait.
-func (b *oddBench) saw(ctx context.Context) (oddSeen, error) {
+// outcomes returns the outcomes of all clients. The clients run at the same time, because they
+// mostly wait.
+func (b *oddBench) outcomes(ctx context.Context) (oddSeen, error) {
 	var all sync.WaitGroup
 	var failed [3]error
 	var seen [3]map[string][]oddOutcome
 	for i, client := range oddClients {
 		all.Go(func() {
 			if client == "Go" {
-				seen[i] = b.goSaw(ctx)
+				seen[i] = b.goOutcomes(ctx)
 			} else {
-				seen[i], failed[i] = b.typescriptSaw(client)
+				seen[i], failed[i] = b.typescriptOutcomes(client)
 			}
 		})
 	}
@@ -157,8 +157,8 @@ func (b *oddBench) sorted(client string,
 // oddWidth is the number of sessions that a client has open at the same time.
 const oddWidth = 8
 
-// goSaw runs all jobs with the Go client.
-func (b *oddBench) goSaw(ctx context.Context) map[string][]oddOutcome {
+// goOutcomes runs all jobs with the Go client.
+func (b *oddBench) goOutcomes(ctx context.Context) map[string][]oddOutcome {
 	outcomes := map[string][]oddOutcome{}
 	var mu sync.Mutex
 	for _, jobs := range b.jobs("Go") {
@@ -179,8 +179,8 @@ func (b *oddBench) goSaw(ctx context.Context) map[string][]oddOutcome {
 	return outcomes
 }
 
-// typescriptSaw runs all jobs with a generation of the TypeScript client, in one process.
-func (b *oddBench) typescriptSaw(client string) (outcomes map[string][]oddOutcome, err error) {
+// typescriptOutcomes runs all jobs with a generation of the TypeScript client, in one process.
+func (b *oddBench) typescriptOutcomes(client string) (outcomes map[string][]oddOutcome, err error) {
 	input, err := json.Marshal(map[string]any{
 		"timeout": oddTime.Milliseconds(), "pause": oddPause.Milliseconds(), "width": oddWidth,
 		"jobs": b.jobs(client),

@@ -45,8 +45,8 @@ type wireAsk struct {
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// wired returns the asks of a server, with the names of the aggregate if aggregate is set.
-func (s oddServer) wired(aggregate bool) (all []wireAsk) {
+// wireAsks returns the asks of a server, with the names of the aggregate if aggregate is set.
+func (s oddServer) wireAsks(aggregate bool) (all []wireAsk) {
 	for _, a := range s.asks {
 		params := json.RawMessage(a.params)
 		if aggregate {

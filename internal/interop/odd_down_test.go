@@ -10,7 +10,7 @@ import (
 // oddDown are the rows of part 10: servers that end their streams, sessions or programs, or print
 // lines that are no messages.
 func oddDown() (rows []oddRow) {
-	calls := says{"tools/call it": {result(text("one"))}}
+	calls := oddScript{"tools/call it": {result(text("one"))}}
 	asks := []oddAsk{
 		{method: "tools/list", aggregate: "it"},
 		{method: "tools/call", params: `{"name":"it"}`},
@@ -30,7 +30,7 @@ func oddDown() (rows []oddRow) {
 			says: calls, asks: asks,
 		})
 	}
-	noisy := func(name, odd string, script says) oddRow {
+	noisy := func(name, odd string, script oddScript) oddRow {
 		return oddRow{part: 10, name: name, odd: odd, over: []string{oddStdio}, says: script, asks: asks}
 	}
 	greets := greeting(`{"tools":{}}`)
@@ -59,42 +59,42 @@ func oddDown() (rows []oddRow) {
 		oddRow{
 			part: 10, name: "ends-behind", odd: "the program ends behind its first answer",
 			over:     []string{oddStdio},
-			settings: "share: session", says: says{"tools/call it": {ends}}, asks: twice(`"one"`),
+			settings: "share: session", says: oddScript{"tools/call it": {ends}}, asks: twice(`"one"`),
 		},
 		oddRow{
 			part: 10, name: "forgets", odd: "it forgets its session, and answers the second call with 404",
 			over:     onWeb,
-			settings: "share: session", says: says{"tools/call it": {result(text("one")), forgets}},
+			settings: "share: session", says: oddScript{"tools/call it": {result(text("one")), forgets}},
 			asks: twice(`"one"`),
 		},
 		oddRow{
 			part: 10, name: "rotates",
 			odd: "it gives another session id with each response, and knows the last alone", over: onWeb,
 			rotates: true,
-			says: says{"tools/call it": {result(text("one"))},
+			says: oddScript{"tools/call it": {result(text("one"))},
 				"prompts/list": {result(`{"prompts":[]}`)}}, asks: asks,
 		},
 		oddRow{
 			part: 10, name: "lists-late", odd: "it lists its tools after 1.5 s", over: everywhere,
-			says: says{
+			says: oddScript{
 				"tools/list":    {late(oddPause, result(`{"tools":[`+oddTool("it")+`]}`))},
 				"tools/call it": {result(text("one"))},
 			},
 			asks: asks[1:],
 		},
-		noisy("says-port", "prints where it listens before it shakes hands", says{
+		noisy("says-port", "prints where it listens before it shakes hands", oddScript{
 			"initialize": {greets}, "tools/call it": {result(text("one"))},
 		}),
-		noisy("says-start", "prints three lines before it shakes hands", says{
+		noisy("says-start", "prints three lines before it shakes hands", oddScript{
 			"initialize": {slow}, "tools/call it": {result(text("one"))},
 		}),
-		noisy("says-install", "prints 300 lines of an installation before it shakes hands", says{
+		noisy("says-install", "prints 300 lines of an installation before it shakes hands", oddScript{
 			"initialize": {installs}, "tools/call it": {result(text("one"))},
 		}),
-		noisy("says-build", "prints 300 lines of a build before each answer", says{
+		noisy("says-build", "prints 300 lines of a build before each answer", oddScript{
 			"tools/call it": {builds},
 		}),
-		noisy("says-requests", "prints a line for each request behind its answer", says{
+		noisy("says-requests", "prints a line for each request behind its answer", oddScript{
 			"tools/call it": {after},
 		}),
 	)

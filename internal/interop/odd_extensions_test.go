@@ -4,7 +4,7 @@ import "fmt"
 
 // things completes the script of a server with the extension acme/things. The given script has the
 // methods of the extension.
-func things(script says) says {
+func things(script oddScript) oddScript {
 	script["initialize"] = []oddReply{greeting(`{"tools":{},"extensions":{"acme/things":{"n":1}}}`)}
 	script["things/own"] = []oddReply{result(`{"own":"$OWN"}`)}
 	return script
@@ -29,8 +29,8 @@ func page(uri string) oddReply {
 }
 
 // apps is the script of a server with a tool that has a page, which is listed or not.
-func apps(meta string, listed bool) says {
-	script := says{
+func apps(meta string, listed bool) oddScript {
+	script := oddScript{
 		"initialize": {greeting(`{"tools":{},"resources":{}}`)},
 		"tools/list": {result(`{"tools":[` + app(meta) + `]}`)},
 		"tools/call": {result(`{"content":[{"type":"text","text":"x","_meta":{` + meta +
@@ -63,7 +63,7 @@ func oddExtensions() []oddRow {
 	// The aggregate has no such extension.
 	alone := func(asks ...string) (all []oddAsk) {
 		for i := 0; i < len(asks); i += 2 {
-			all = append(all, oddAsk{method: asks[i], params: asks[i+1], alone: true})
+			all = append(all, oddAsk{method: asks[i], params: asks[i+1], notAggregate: true})
 		}
 		return all
 	}
@@ -75,22 +75,22 @@ func oddExtensions() []oddRow {
 	return []oddRow{
 		{part: 4, name: "ext-request", odd: "a method of an extension that both declare",
 			over: everywhere, client: hasThings,
-			says: things(says{"things/list": {result(`{"things":[{"n":1.0}],"nextCursor":"c"}`)}}),
+			says: things(oddScript{"things/list": {result(`{"things":[{"n":1.0}],"nextCursor":"c"}`)}}),
 			asks: alone("things/list", `{"cursor":"a","_meta":{"x":1}}`, "things/own", `{}`)},
 		{part: 4, name: "ext-experimental", odd: "the same as an experimental capability",
 			client: `{"experimental":{"acme/things":{}}}`,
-			says: says{
+			says: oddScript{
 				"initialize":  {greeting(`{"tools":{},"experimental":{"acme/things":{}}}`)},
 				"things/list": {result(`{"things":[]}`)},
 			},
 			asks: alone("things/list", `{}`)},
 		{part: 4, name: "ext-error", odd: "an error with a code of the extension", client: hasThings,
-			says: things(says{"things/get": {failure(-32050, "no such thing")}}),
+			says: things(oddScript{"things/get": {failure(-32050, "no such thing")}}),
 			asks: last("error -32603: no such thing", errorCodes, alone("things/get", `{"id":"x"}`))},
 		{part: 4, name: "ext-unknown", odd: "a method that the server does not know", client: hasThings,
-			says: things(says{}), asks: alone("things/none", `{}`)},
+			says: things(oddScript{}), asks: alone("things/none", `{}`)},
 		{part: 4, name: "ext-sloppy", odd: "a result with odd members", client: hasThings,
-			says: things(says{
+			says: things(oddScript{
 				"things/list": {result(
 					`{"things":null,"content":{},"isError":"no","resultType":7,"x":"\ud83d"}`,
 				)},
@@ -98,23 +98,23 @@ func oddExtensions() []oddRow {
 			asks: alone("things/list", `{}`)},
 		{part: 4, name: "ext-notifies", odd: "a notification of the extension during a request",
 			client: hasThings, over: []string{oddStdio, oddEvents, oddSSE},
-			says: things(says{"things/watch": {{
+			says: things(oddScript{"things/watch": {{
 				before: []string{`{"jsonrpc":"2.0","method":"notifications/things/changed","params":{"n":1}}`},
 				text:   `{"jsonrpc":"2.0","id":$ID,"result":{}}`,
 			}}}), asks: alone("things/watch", `{}`, "await notifications/things/changed", "")},
 		{part: 4, name: "ext-notifies-later", odd: "a notification of the extension behind a result",
 			over: []string{oddStdio}, client: hasThings,
-			says: things(says{"things/watch": {{
+			says: things(oddScript{"things/watch": {{
 				text:  `{"jsonrpc":"2.0","id":$ID,"result":{}}`,
 				after: []string{`{"jsonrpc":"2.0","method":"notifications/things/changed"}`},
 			}}}), asks: last(oddNoAnswer, onStreams,
 				alone("things/watch", `{}`, "await notifications/things/changed", ""))},
 		{part: 4, name: "ext-notified", odd: "a notification of the client", client: hasThings,
-			says: things(says{}),
+			says: things(oddScript{}),
 			asks: last(`{"own":"['things/own']"}`, onStreams,
 				alone("notify notifications/things/seen", `{"n":1}`, "things/own", `{}`))},
 		{part: 4, name: "ext-known-prefix", odd: "a method below a known name", client: hasThings,
-			says: things(says{"resources/directory/read": {result(`{"entries":[]}`)}}),
+			says: things(oddScript{"resources/directory/read": {result(`{"entries":[]}`)}}),
 			asks: alone("resources/directory/read", `{"uri":"skill://x"}`)},
 
 		{part: 4, name: "app-listed", odd: "a page that other servers list too", says: apps(metaUI, true),

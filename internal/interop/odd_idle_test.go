@@ -9,7 +9,7 @@ const oddPause = 1500 * time.Millisecond
 // client gets the same results as directly, where the connection stays open.
 func oddIdle() []oddRow {
 	const stop, release = "idle_stop: 300ms", "idle_release: 300ms"
-	keeps := says{
+	keeps := oddScript{
 		"prompts/get p": {result(
 			`{"messages":[{"role":"user","content":{"type":"text","text":"hello"}}]}`,
 		)},
@@ -19,13 +19,15 @@ func oddIdle() []oddRow {
 	call := oddAsk{method: "tools/call", params: `{"name":"t"}`}
 	pause := oddAsk{method: "pause"}
 	again := []oddAsk{{method: "prompts/get", params: `{"name":"p"}`}, pause, call, pause, call}
-	plain := says{
+	plain := oddScript{
 		"tools/call t": {result(text("ok"))},
 		"resources/read odd://$SERVER/r": {result(
 			`{"contents":[{"uri":"odd://$SERVER/r","text":"here"}]}`,
 		)},
 	}
-	prompts := says{"tools/call t": {result(text("ok"))}, "prompts/get p": {result(`{"messages":[]}`)}}
+	prompts := oddScript{
+		"tools/call t": {result(text("ok"))}, "prompts/get p": {result(`{"messages":[]}`)},
+	}
 	web := []string{oddJSON, oddEvents}
 	return []oddRow{
 		{part: 8, name: "idle-keeps",
@@ -43,7 +45,7 @@ func oddIdle() []oddRow {
 		{part: 8, name: "idle-slow", odd: "takes 2 s to shake hands, also after idle_stop",
 			over:     []string{oddStdio, oddJSON},
 			settings: stop,
-			says: says{
+			says: oddScript{
 				"initialize":   {late(2*time.Second, greeting(`{"tools":{}}`))},
 				"tools/call t": {result(text("ok"))},
 			},

@@ -6,7 +6,7 @@ import "fmt"
 // use one validator for all schemas of a list, which finds a schema by its $id.
 func oddIDs() (rows []oddRow) {
 	add := func(name, odd, schema, content string) {
-		rows = append(rows, oddRow{part: 2, name: name, odd: odd, says: says{
+		rows = append(rows, oddRow{part: 2, name: name, odd: odd, says: oddScript{
 			"tools/list": {result(
 				`{"tools":[{"name":"it","inputSchema":{"$id":"https://odd.example/in","type":"object"},"outputSchema":` + schema + `}]}`,
 			)},
@@ -38,7 +38,7 @@ func oddIDs() (rows []oddRow) {
 				one.kind), content)
 	}
 	rows = append(rows, oddRow{part: 2, name: "schema-beside",
-		odd: "an outputSchema refers to the $id of another tool's", says: says{
+		odd: "an outputSchema refers to the $id of another tool's", says: oddScript{
 			"tools/list": {result(`{"tools":[{"name":"base","inputSchema":{"type":"object"},"outputSchema":{"$id":"https://odd.example/$SERVER","type":"object","$defs":{"n":{"type":"number"}}}},` +
 				`{"name":"it","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{"$ref":"https://odd.example/$SERVER#/$defs/n"}},"required":["a"]}}]}`)},
 			"tools/call it": {result(`{"content":[],"structuredContent":{"a":1}}`)},

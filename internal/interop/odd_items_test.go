@@ -7,8 +7,8 @@ import (
 )
 
 // listing is a script that lists the given items and a good one.
-func listing(method, member, good string, items ...string) says {
-	return says{
+func listing(method, member, good string, items ...string) oddScript {
+	return oddScript{
 		method: {result(`{"` + member + `":[` + strings.Join(append(items, good), ",") + `]}`)},
 	}
 }
@@ -18,7 +18,7 @@ func listing(method, member, good string, items ...string) says {
 // item with a name is called "bad", and the item beside it "good".
 func oddItems() (rows []oddRow) {
 	const both, one = "bad, good", "good"
-	add := func(name, odd, method, aggregate string, s says) {
+	add := func(name, odd, method, aggregate string, s oddScript) {
 		rows = append(rows, oddRow{
 			part: 2, name: name, odd: odd, says: s, asks: []oddAsk{{method: method, aggregate: aggregate}},
 		})
@@ -118,7 +118,7 @@ func oddItems() (rows []oddRow) {
 		`{"name":7,"inputSchema":{"type":"object"}}`)
 	// An empty name has a different name in the aggregate for each server, so the row has a single
 	// transport.
-	empty := func(name, odd, list, method string, s says) {
+	empty := func(name, odd, list, method string, s oddScript) {
 		member, _, _ := strings.Cut(list, "/")
 		own := strings.TrimPrefix(map[string]string{"tools": catalog.ToolName(name+"-stdio", ""),
 			"prompts": catalog.External(name+"-stdio", "")}[member], name+"-stdio__")
@@ -127,7 +127,7 @@ func oddItems() (rows []oddRow) {
 				{method: list, aggregate: own + ", good"}, {method: method, params: `{"name":""}`},
 			}})
 	}
-	listed := func(list, member, good, method string, r oddReply) says {
+	listed := func(list, member, good, method string, r oddReply) oddScript {
 		s := listing(list, member, good, strings.Replace(good, "good", "", 1))
 		s[method] = []oddReply{r}
 		return s
@@ -172,7 +172,7 @@ func oddItems() (rows []oddRow) {
 	const at = "odd://$SERVER/"
 	add("template-nulls", "null for the members of a template, and one without a name",
 		"resources/templates/list", at+"bad/{a}, "+at+"good/{a}",
-		says{"resources/list": {result(`{"resources":[]}`)},
+		oddScript{"resources/list": {result(`{"resources":[]}`)},
 			"resources/templates/list": {result(`{"resourceTemplates":[{"uriTemplate":"` + at +
 				`worse/{a}"},` +
 				`{"uriTemplate":"` + at +

@@ -7,8 +7,8 @@ import (
 
 // embeds is the script of a server with a tool whose result has the given content, and with a
 // resource whose URI other servers also have.
-func embeds(content string) says {
-	return says{
+func embeds(content string) oddScript {
+	return oddScript{
 		"initialize":     {greeting(`{"tools":{},"resources":{},"prompts":{}}`)},
 		"tools/list":     {result(`{"tools":[` + oddTool("it") + `]}`)},
 		"tools/call":     {result(`{"content":[` + content + `]}`)},
@@ -43,7 +43,7 @@ func oddNames() []oddRow {
 	tool := func(name, odd, aggregate string) oddRow {
 		list := fmt.Sprintf(`{"tools":[%s]}`, oddTool(name))
 		return oddRow{part: 5, odd: odd,
-			says: says{"tools/list": {result(list)}, "tools/call " + name: {result(text("called"))}},
+			says: oddScript{"tools/list": {result(list)}, "tools/call " + name: {result(text("called"))}},
 			asks: []oddAsk{
 				{method: "tools/list", aggregate: aggregate},
 				{method: "tools/call", params: fmt.Sprintf(`{"name":%q}`, name)},
@@ -60,13 +60,13 @@ func oddNames() []oddRow {
 		named("name-letters", tool("wêtter", "a letter beyond ASCII", "w_tter")),
 		named("name-long", longRow),
 		{part: 5, name: "name-twins", odd: "two names that would become one",
-			says: says{
+			says: oddScript{
 				"tools/list":     {result(`{"tools":[` + oddTool("a_b") + `,` + oddTool("c-d") + `]}`)},
 				"tools/call a_b": {result(text("plain"))},
 			},
 			asks: []oddAsk{{method: "tools/list"}, {method: "tools/call", params: `{"name":"a_b"}`}}},
 		{part: 5, name: "name-prompt", odd: "a prompt's name with letters and spaces",
-			says: says{"prompts/get à la carte": {result(`{"messages":[]}`)}},
+			says: oddScript{"prompts/get à la carte": {result(`{"messages":[]}`)}},
 			asks: []oddAsk{
 				{method: "prompts/list"}, {method: "prompts/get", params: `{"name":"à la carte"}`},
 			}},
@@ -92,7 +92,7 @@ func oddNames() []oddRow {
 		{part: 5, name: "uri-page-posing", odd: "a page that poses as another server's",
 			says: embeds(linked("ui://mcpd/app-listed-stdio/widget/main.html")), asks: askFollowed},
 		{part: 5, name: "uri-unknown", odd: "a URI that the server does not know",
-			says: says{
+			says: oddScript{
 				"resources/list": {result(`{"resources":[]}`)},
 				"resources/read": {
 					rawly(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32002,"message":"no such resource","data":{"uri":"test://none"}}}`),

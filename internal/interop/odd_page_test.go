@@ -164,7 +164,7 @@ func cells(s oddServer, i int, a oddAsk, saw oddSeen) []string {
 		return oddClients[0] + ": " + first + "; " + strings.Join(others, "; ")
 	}
 	aggregate := of(oddAggregate)
-	if a.alone {
+	if a.notAggregate {
 		aggregate = "–"
 	}
 	var bad []string

@@ -2,10 +2,10 @@ package interop
 
 import "strings"
 
-// refuses is the script of a server that refuses initialize in the newest revision with the given
-// reply, and supports the revision speaks.
-func refuses(with oddReply, speaks string) says {
-	return says{
+// refusingScript is the script of a server that refuses initialize in the newest revision with the
+// given reply, and supports the revision speaks.
+func refusingScript(with oddReply, speaks string) oddScript {
+	return oddScript{
 		"initialize": {with},
 		"initialize " + speaks: {result(`{"protocolVersion":"` + speaks +
 			`","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}`)},
@@ -27,9 +27,9 @@ func supporting(revisions string) string {
 // onlyModern is the server/discover result of a server that supports only 2026-07-28.
 const onlyModern = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`
 
-// modernly is the script of such a server, which answers initialize with the given reply.
-func modernly(initialize oddReply) says {
-	return says{
+// modernScript is the script of such a server, which answers initialize with the given reply.
+func modernScript(initialize oddReply) oddScript {
+	return oddScript{
 		"initialize": {initialize}, "server/discover": {result(onlyModern)},
 		"tools/list": {result(`{"resultType":"complete","tools":[` + oddTool("it") +
 			`],"ttlMs":0,"cacheScope":"private"}`)},
@@ -39,7 +39,7 @@ func modernly(initialize oddReply) says {
 
 // oddRevisions are rows of part 7: the revisions that servers support, and how they report them.
 func oddRevisions() []oddRow {
-	row := func(name, odd string, over []string, says says, asks []oddAsk) oddRow {
+	row := func(name, odd string, over []string, says oddScript, asks []oddAsk) oddRow {
 		return oddRow{part: 7, name: name, odd: odd, over: over, says: says, asks: asks}
 	}
 	status := refusal("-32000",
@@ -47,8 +47,8 @@ func oddRevisions() []oddRow {
 	status.status = 400
 	bare := rawly("protocol version 2025-11-25 is not supported, use 2024-11-05")
 	bare.status = 400
-	older := func(revision string) says {
-		return says{
+	older := func(revision string) oddScript {
+		return oddScript{
 			"initialize": {result(`{"protocolVersion":"` + revision +
 				`","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"odd","version":"1"}}`)},
 			"tools/call it":       {result(text("ok"))},
@@ -57,7 +57,7 @@ func oddRevisions() []oddRow {
 		}
 	}
 	completes := []oddAsk{{
-		method: "completion/complete", alone: true,
+		method: "completion/complete", notAggregate: true,
 		params: `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"city","value":"r"}}`,
 	}}
 	large := []oddAsk{
@@ -67,33 +67,34 @@ func oddRevisions() []oddRow {
 	return []oddRow{
 		row("refuse-spec", "refuses 2025-11-25 as the specification has it, and names the oldest",
 			everywhere,
-			refuses(refusal("-32602", "Unsupported protocol version", supporting(`"2024-11-05"`)),
-				"2024-11-05"), gets(`"ok"`)),
+			refusingScript(refusal("-32602", "Unsupported protocol version", supporting(`"2024-11-05"`)),
+				"2024-11-05"), callExpecting(`"ok"`)),
 		row("refuse-several", "refuses 2025-11-25 and names three", nil,
-			refuses(refusal("-32602", "no", supporting(`"2024-11-05","2025-06-18","2025-03-26"`)),
-				"2025-06-18"), gets(`"ok"`)),
+			refusingScript(refusal("-32602", "no", supporting(`"2024-11-05","2025-06-18","2025-03-26"`)),
+				"2025-06-18"), callExpecting(`"ok"`)),
 		row("refuse-unknown", "names one that nobody knows beside one of ours", nil,
-			refuses(refusal("-32602", "no", supporting(`"2031-01-01","2025-03-26"`)), "2025-03-26"),
-			gets(`"ok"`)),
+			refusingScript(refusal("-32602", "no", supporting(`"2031-01-01","2025-03-26"`)), "2025-03-26"),
+			callExpecting(`"ok"`)),
 		row("refuse-words", "names what it speaks in words only", nil,
-			refuses(refusal("-32603",
+			refusingScript(refusal("-32603",
 				"Unsupported protocol version 2025-11-25. Supported: 2025-03-26, 2024-11-05",
-				""), "2025-03-26"), gets(`"ok"`)),
+				""), "2025-03-26"), callExpecting(`"ok"`)),
 		row("refuse-range", "names the oldest and the newest that it speaks", nil,
-			refuses(refusal("-32000", "no", `,"data":{"min":"2024-11-05","max":"2025-06-18"}`),
-				"2025-06-18"), gets(`"ok"`)),
+			refusingScript(refusal("-32000", "no", `,"data":{"min":"2024-11-05","max":"2025-06-18"}`),
+				"2025-06-18"), callExpecting(`"ok"`)),
 		row("refuse-modern-code", "refuses with the code of 2026-07-28, and names an older one", nil,
-			refuses(refusal("-32022", "no", supporting(`"2025-06-18"`)), "2025-06-18"), gets(`"ok"`)),
+			refusingScript(refusal("-32022", "no", supporting(`"2025-06-18"`)), "2025-06-18"),
+			callExpecting(`"ok"`)),
 		row("refuse-status", "refuses with status 400 and a JSON-RPC error", []string{oddJSON},
-			refuses(status, "2025-06-18"), gets(`"ok"`)),
+			refusingScript(status, "2025-06-18"), callExpecting(`"ok"`)),
 		row("refuse-text", "refuses with status 400 and a text", []string{oddJSON},
-			refuses(bare, "2024-11-05"), gets(`"ok"`)),
+			refusingScript(bare, "2024-11-05"), callExpecting(`"ok"`)),
 		row("modern-only", "knows no initialize: it speaks 2026-07-28 only", nil,
-			modernly(failure(-32601, "method not found")), gets(`"ok"`)),
+			modernScript(failure(-32601, "method not found")), callExpecting(`"ok"`)),
 		row("modern-greeting", "answers initialize with 2026-07-28, which has none", nil,
-			modernly(
+			modernScript(
 				result(`{"protocolVersion":"2026-07-28","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}`),
-			), gets(`"ok"`)),
+			), callExpecting(`"ok"`)),
 		row("offers-older", "answers initialize with the revision before", everywhere,
 			older("2025-06-18"), askCall),
 		row("offers-oldest", "answers initialize with the first revision", everywhere,
@@ -101,15 +102,16 @@ func oddRevisions() []oddRow {
 		row("complete-oldest", "completes arguments in the first revision, which declares nothing of it",
 			everywhere, older("2024-11-05"), completes),
 		row("answers-meta", "answers with 64 KiB of _meta", everywhere,
-			called(result(`{"_meta":{"odd.example/x":"`+strings.Repeat("x", 64<<10)+`"},`+text("ok")[1:])),
+			callScript(result(`{"_meta":{"odd.example/x":"`+strings.Repeat("x", 64<<10)+`"},`+
+				text("ok")[1:])),
 			askCall),
 		row("large-meta", "is asked with 64 KiB of _meta", everywhere,
-			called(answer(`"id":$ID,`)), large),
+			callScript(answer(`"id":$ID,`)), large),
 	}
 }
 
-// oddMoves are rows of part 7: servers that redirect to another path.
-func oddMoves() (rows []oddRow) {
+// oddRedirects are rows of part 7: servers that redirect to another path.
+func oddRedirects() (rows []oddRow) {
 	for _, r := range []struct {
 		name, odd    string
 		status, hops int
@@ -120,14 +122,16 @@ func oddMoves() (rows []oddRow) {
 		{"moved-thrice", "redirects three times", 308, 3},
 	} {
 		rows = append(rows, oddRow{
-			part: 7, name: r.name, odd: r.odd, over: onWeb, says: called(answer(`"id":$ID,`)), asks: askCall,
+			part: 7, name: r.name, odd: r.odd, over: onWeb, says: callScript(answer(`"id":$ID,`)),
+			asks:  askCall,
 			moves: r.status, hops: r.hops,
 		})
 	}
 	return append(rows, oddRow{
 		part: 7, name: "moved-relative", odd: "redirects twice, to a path that is relative to the first",
 		over: []string{oddJSON, oddEvents, oddSSE},
-		says: called(answer(`"id":$ID,`)), asks: askCall, via: []string{"$AT/deep/a?$QUERY", "b/?$QUERY"},
+		says: callScript(answer(`"id":$ID,`)), asks: askCall,
+		via: []string{"$AT/deep/a?$QUERY", "b/?$QUERY"},
 	})
 }
 
@@ -142,7 +146,7 @@ func oddOpens() (rows []oddRow) {
 			"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"},
 	} {
 		rows = append(rows, oddRow{
-			part: 7, name: r.name, odd: r.odd, over: []string{oddSSE}, says: called(answer(`"id":$ID,`)),
+			part: 7, name: r.name, odd: r.odd, over: []string{oddSSE}, says: callScript(answer(`"id":$ID,`)),
 			asks: askCall, opens: r.opens,
 		})
 	}

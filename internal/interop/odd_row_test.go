@@ -37,19 +37,19 @@ type oddRow struct {
 	// says is the script. Defaults answer requests that the script lacks. $SERVER stands for the name
 	// of the server, here and in asks. Each URI has it after its scheme, as odd://$SERVER/a, so that
 	// no two servers have the same URI and the items of the aggregate can be told apart.
-	says says
+	says oddScript
 	asks []oddAsk
 
 	// Over HTTP, the server assigns another session id with each response, and knows only the last.
-	rotates     bool
-	sessionless bool // over HTTP, the server assigns no session id
-	deaf        bool // over HTTP, the server refuses answers to its questions with 400
+	rotates        bool
+	sessionless    bool // over HTTP, the server assigns no session id
+	refusesAnswers bool // over HTTP, the server refuses answers to its questions with 400
 
 	opens    string   // events of an HTTP+SSE stream before the endpoint event
 	moves    int      // status of the redirects of the server's URL; 0 for none
 	hops     int      // number of redirects; each adds a slash to the path; 0 is 1
 	via      []string // the Location of each redirect in turn, from the requested path on
-	get      string   // answer to GET: see oddGet and oddStanding; empty is 405
+	get      string   // answer to GET: see oddGet and oddStandalone; empty is 405
 	client   string   // capabilities of the client, as JSON; empty for none
 	settings string   // more of the server's configuration, as `start: eager, share: session`
 	tenant   string   // tenant for a row that would disturb others; empty is the shared one
@@ -59,7 +59,7 @@ type oddRow struct {
 // "tools/call echo", or a method and another method that the connection received before, as
 // "tools/list after tools/call". The n-th request of a connection gets the n-th reply, and later
 // ones get the last.
-type says map[string][]oddReply
+type oddScript map[string][]oddReply
 
 // oddAsk is a request of a client. The method "pause" sends nothing for oddPause. The method "await
 // METHOD" waits for a notification, "notify METHOD" sends one, and "follow" reads the resource
@@ -69,10 +69,10 @@ type oddAsk struct {
 	method string
 	params string // JSON; names and URIs are the server's own
 
-	through   string    // outcome through /SERVER/mcp
-	aggregate string    // outcome through the aggregate
-	alone     bool      // ask only /SERVER/mcp: a documented rule changes the aggregate's answer
-	modern    oddModern // outcomes in a session of 2026-07-28; zero for the same
+	through      string    // outcome through /SERVER/mcp
+	aggregate    string    // outcome through the aggregate
+	notAggregate bool      // ask only /SERVER/mcp: a documented rule changes the aggregate's answer
+	modern       oddModern // outcomes in a session of 2026-07-28; zero for the same
 }
 
 // oddModern has the outcomes in a session of 2026-07-28, and the clause that requires them.
@@ -94,12 +94,12 @@ type oddReply struct {
 	text     string
 	before   []string      // messages before it
 	after    []string      // messages after it
-	beside   []string      // messages on the standalone stream of Streamable HTTP, after the reply
+	streamed []string      // messages on the standalone stream of Streamable HTTP, after the reply
 	wait     time.Duration // before it
 	encoding string        // of the HTTP body
 	bom      bool          // begins the HTTP body with a byte order mark
 	status   int           // of HTTP, with a JSON body; 0 for 200
-	aside    bool          // the HTTP response is 202; the reply comes on the standalone stream
+	onStream bool          // the HTTP response is 202; the reply comes on the standalone stream
 	unended  int           // how many of the two line ends after the last event are missing
 	ends     bool          // the program exits after it
 }
@@ -143,7 +143,8 @@ var oddParts = []string{1: "Answers of servers", 2: "Odd items", 3: "Lists", 4: 
 // oddRows returns the whole corpus. Each part has its own file.
 func oddRows() []oddRow {
 	return slices.Concat(oddAnswers(), oddUndeclared(), oddItems(), oddIDs(), oddLists(),
-		oddExtensions(), oddNames(), oddTold(), oddRevisions(), oddMoves(), oddOpens(), oddIdle(),
+		oddExtensions(), oddNames(), oddNotifications(), oddRevisions(), oddRedirects(), oddOpens(),
+		oddIdle(),
 		oddValues(), oddAsks(), oddDown())
 }
 
@@ -187,13 +188,13 @@ func (r oddRow) server(over string) oddServer {
 		}
 		return list
 	}
-	script := says{}
+	script := oddScript{}
 	for key, replies := range r.says {
 		replies = slices.Clone(replies)
 		for i, reply := range replies {
 			replies[i].text, replies[i].before, replies[i].after = fill(reply.text), all(reply.before),
 				all(reply.after)
-			replies[i].beside = all(reply.beside)
+			replies[i].streamed = all(reply.streamed)
 		}
 		script[fill(key)] = replies
 	}
@@ -217,8 +218,8 @@ func oddNamed(name string) oddServer {
 
 // defaults returns the answers to requests that the script lacks. The server declares the
 // capabilities that the script's keys need, and lists a tool for each "tools/call NAME", and so on.
-func (r *oddRow) defaults() says {
-	d := says{"ping": {result(`{}`)}}
+func (r *oddRow) defaults() oddScript {
+	d := oddScript{"ping": {result(`{}`)}}
 	declared := map[string]bool{}
 	named := map[string][]string{} // by method of the list
 	for _, key := range slices.Sorted(maps.Keys(r.says)) {

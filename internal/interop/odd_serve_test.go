@@ -22,8 +22,8 @@ import (
 // oddPeer is one connection of an odd server. It is safe for concurrent use.
 type oddPeer struct {
 	server   string
-	script   says
-	defaults says
+	script   oddScript
+	defaults oddScript
 
 	mu    sync.Mutex
 	count map[string]int       // requests so far, by key of the script
@@ -45,8 +45,8 @@ type oddMessage struct {
 	Params struct{ Name, URI, Cursor, ProtocolVersion string }
 }
 
-// take reads a message. Ok is false if the message gets no reply.
-func (p *oddPeer) take(data []byte) (r oddReply, ok bool) {
+// receive reads a message. Ok is false if the message gets no reply.
+func (p *oddPeer) receive(data []byte) (r oddReply, ok bool) {
 	var m oddMessage
 	if json.Unmarshal(data, &m) != nil {
 		return oddReply{}, false
@@ -62,7 +62,7 @@ func (p *oddPeer) take(data []byte) (r oddReply, ok bool) {
 		return oddReply{}, false
 	}
 	r = p.next(m)
-	own := slices.DeleteFunc(slices.Clone(p.heard), protocol.Known)
+	own := slices.DeleteFunc(slices.Clone(p.heard), protocol.IsKnownMethod)
 	fill := strings.NewReplacer("$ID", string(m.ID), "$HEARD", quoted(p.heard), "$OWN", quoted(own),
 		"$SERVER", p.server,
 		"$LATE", strconv.Itoa(p.late(time.Now())), "$N", strconv.Itoa(len(p.heard)))
@@ -107,7 +107,7 @@ func (p *oddPeer) next(m oddMessage) oddReply {
 			return replies[0]
 		}
 	}
-	for _, script := range []says{p.script, p.defaults} {
+	for _, script := range []oddScript{p.script, p.defaults} {
 		for _, key := range []string{m.Method + " " + m.Params.Name + m.Params.URI + m.Params.Cursor +
 			m.Params.ProtocolVersion, m.Method} {
 			if replies := script[key]; len(replies) > 0 {
@@ -167,10 +167,10 @@ func serveOdd(out io.ReadWriter) {
 		return
 	}
 	p := newOddPeer(oddNamed(lines.Text()))
-	var mu sync.Mutex // keeps the messages of a reply together
+	var mu sync.Mutex // newMemoryHost the messages of a reply together
 	var open sync.WaitGroup
 	for lines.Scan() {
-		r, ok := p.take(bytes.Clone(lines.Bytes()))
+		r, ok := p.receive(bytes.Clone(lines.Bytes()))
 		if !ok {
 			continue
 		}

@@ -22,12 +22,12 @@ type oddSeen map[string]map[string]map[string][]oddOutcome
 // An odd server works as well through mcpd as directly, alone and in the aggregate: each answer
 // arrives as an official client gets it directly, or better. The table is the documentation.
 func TestOddServers(t *testing.T) {
-	if mcptest.Raced {
+	if mcptest.RaceEnabled {
 		t.Skip("its hundreds of programs take ten times as long with the race detector: make docs runs " +
 			"it without")
 	}
 	b := newOddBench(t)
-	saw, err := b.saw(t.Context())
+	saw, err := b.outcomes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestOddServers(t *testing.T) {
 func (a oddAsk) wrong(client, way string, by map[string][]oddOutcome, i int) string {
 	got, want := by[way][i], a.through
 	if way == oddAggregate {
-		if a.alone {
+		if a.notAggregate {
 			return ""
 		}
 		want = a.aggregate

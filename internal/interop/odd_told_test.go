@@ -6,24 +6,24 @@ const (
 	eras     = "ARCHITECTURE.md, Extensions: between two eras passes what both ends have declared"
 )
 
-// oddTold are the rows of part 6: unsolicited notifications that are declared nowhere, and lists
-// that change in a session.
-func oddTold() []oddRow {
+// oddNotifications are the rows of part 6: unsolicited notifications that are declared nowhere, and
+// lists that change in a session.
+func oddNotifications() []oddRow {
 	const (
 		changed = `{"jsonrpc":"2.0","method":"notifications/acme/changed","params":{"n":1}}`
 		plain   = `{"jsonrpc":"2.0","method":"acme/changed"}`
 		tools   = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 	)
-	call := oddAsk{method: "tools/call", params: `{"name":"it"}`, alone: true}
+	call := oddAsk{method: "tools/call", params: `{"name":"it"}`, notAggregate: true}
 	await := func(method string) oddAsk {
 		return oddAsk{
-			method: "await " + method, alone: true, modern: oddModern{oddNoAnswer, oddNoAnswer, eras},
+			method: "await " + method, notAggregate: true, modern: oddModern{oddNoAnswer, oddNoAnswer, eras},
 		}
 	}
 	streams := []string{oddStdio, oddEvents, oddSSE}
-	says := func(r oddReply) says {
+	says := func(r oddReply) oddScript {
 		r.text = result(text("ok")).text
-		return says{"tools/call it": {r}}
+		return oddScript{"tools/call it": {r}}
 	}
 	grows := func(capabilities string, r oddReply) map[string][]oddReply {
 		r.text = result(text("ok")).text
@@ -43,7 +43,7 @@ func oddTold() []oddRow {
 	log := func(name, odd string, over []string, r oddReply) oddRow {
 		r.text = result(text("ok")).text
 		return oddRow{
-			part: 6, name: name, odd: odd, over: over, get: oddStanding, settings: "share: session",
+			part: 6, name: name, odd: odd, over: over, get: oddStandalone, settings: "share: session",
 			says: map[string][]oddReply{
 				"initialize": {greeting(`{"tools":{},"logging":{}}`)}, "logging/setLevel": {result(`{}`)},
 				"tools/call it": {r},
@@ -59,7 +59,7 @@ func oddTold() []oddRow {
 	return []oddRow{
 		log("log-during", "a log line during a call", streams, oddReply{before: []string{line}}),
 		log("log-late", "a log line on the standing stream, behind the answer to the call",
-			[]string{oddJSON, oddEvents}, oddReply{beside: []string{line}}),
+			[]string{oddJSON, oddEvents}, oddReply{streamed: []string{line}}),
 		{part: 6, name: "note-during", odd: "a notification that nobody declared, during a call",
 			over: streams,
 			says: says(oddReply{before: []string{changed}}),
@@ -81,8 +81,8 @@ func oddTold() []oddRow {
 			over: everywhere,
 			says: map[string][]oddReply{"tools/call it": {result(text("$OWN"))}},
 			asks: []oddAsk{
-				{method: "notify notifications/acme/seen", params: `{"n":1}`, alone: true},
-				{method: "tools/call", params: `{"name":"it"}`, alone: true, modern: oddModern{
+				{method: "notify notifications/acme/seen", params: `{"n":1}`, notAggregate: true},
+				{method: "tools/call", params: `{"name":"it"}`, notAggregate: true, modern: oddModern{
 					`"[]"`, `"[]"`, eras,
 				}},
 			}},

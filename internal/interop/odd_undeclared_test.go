@@ -13,18 +13,18 @@ func oddUndeclared() []oddRow {
 	}
 	unlisted := []oddAsk{
 		{method: "completion/complete",
-			params: `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`,
-			alone:  true},
+			params:       `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`,
+			notAggregate: true},
 	}
 	all := append(append(tools[:2:2], others...), unlisted...)
 	// If a server declares a list, the aggregate has only what the server declares.
 	alone := tools[:2:2]
 	for _, a := range append(others[:4:4], unlisted...) {
-		a.alone = true
+		a.notAggregate = true
 		alone = append(alone, a)
 	}
-	script := func(capabilities string) says {
-		return says{
+	script := func(capabilities string) oddScript {
+		return oddScript{
 			"initialize": {result(`{"protocolVersion":"2025-11-25",` + capabilities +
 				`"serverInfo":{"name":"odd","version":"1"}}`)},
 			"tools/list":    {result(`{"tools":[` + oddTool("it") + `]}`)},
@@ -51,10 +51,10 @@ func oddUndeclared() []oddRow {
 		{part: 1, name: "undeclared-some", odd: "the same, and declares tools only",
 			says: script(`"capabilities":{"tools":{}},`), asks: alone},
 		{part: 1, name: "undeclared-refused",
-			odd: "declares tools only, and refuses prompts in its own words", says: says{
+			odd: "declares tools only, and refuses prompts in its own words", says: oddScript{
 				"tools/call it": {result(text("ok"))},
 				"prompts/list":  {failure(-32601, "prompts? never heard")},
 				"initialize":    {greeting(`{"tools":{}}`)},
-			}, asks: []oddAsk{{method: "prompts/list", alone: true}}},
+			}, asks: []oddAsk{{method: "prompts/list", notAggregate: true}}},
 	}
 }

@@ -10,7 +10,7 @@ func oddValues() []oddRow {
 		}
 		const framed = `"resultType":"complete","ttlMs":0,"cacheScope":"private",`
 		return oddRow{
-			part: 1, name: name, odd: odd, says: says{
+			part: 1, name: name, odd: odd, says: oddScript{
 				"initialize": {failure(-32601, "method not found")},
 				"server/discover": {result(`{` + framed +
 					`"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)},

@@ -17,13 +17,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// oddStanding is the oddRow.get of a server with a standalone stream.
-const oddStanding = "stream"
+// oddStandalone is the oddRow.get of a server with a standalone stream.
+const oddStandalone = "stream"
 
 // oddWeb serves all odd servers over HTTP: at /VIEW/SERVER/mcp, and over HTTP+SSE at
 // /VIEW/SERVER/sse. VIEW distinguishes the clients. Each session is a separate peer.
 type oddWeb struct {
-	only oddServer // served instead of any other; zero for those of the corpus
+	only oddServer // serversJSON instead of any other; zero for those of the corpus
 
 	mu    sync.Mutex
 	peers map[string]*oddSession
@@ -62,7 +62,7 @@ func (w *oddWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		w.message(out, r)
 	case parts[2] == "mcp" && r.Method == http.MethodPost:
 		w.post(out, r, server)
-	case parts[2] == "mcp" && r.Method == http.MethodGet && server.get == oddStanding:
+	case parts[2] == "mcp" && r.Method == http.MethodGet && server.get == oddStandalone:
 		_, session := w.session(r.Header.Get("Mcp-Session-Id"), server)
 		out.Header().Set("Content-Type", "text/event-stream")
 		session.write(out, r)
@@ -112,7 +112,7 @@ func (w *oddWeb) session(id string, server oddServer) (string, *oddSession) {
 	}
 	id = fmt.Sprint("odd-", len(w.peers)+1)
 	w.peers[id] = &oddSession{oddPeer: newOddPeer(server)}
-	if server.over == oddSSE || server.get == oddStanding {
+	if server.over == oddSSE || server.get == oddStandalone {
 		w.peers[id].stream = make(chan string, 1000)
 	}
 	return id, w.peers[id]
@@ -149,22 +149,22 @@ func (w *oddWeb) post(out http.ResponseWriter, r *http.Request, server oddServer
 	if !server.sessionless {
 		out.Header().Set("Mcp-Session-Id", id)
 	}
-	if server.deaf && isAnswer(body) {
+	if server.refusesAnswers && isAnswer(body) {
 		// as mcp-go 1.2
 		http.Error(out, "Missing session ID for sampling response", http.StatusBadRequest)
 		return
 	}
-	reply, ok := session.take(body)
+	reply, ok := session.receive(body)
 	if !ok {
 		out.WriteHeader(http.StatusAccepted)
 		return
 	}
-	if reply.aside {
+	if reply.onStream {
 		session.accept(out, reply)
 		return
 	}
-	defer session.say(out, reply.beside)
-	if server.deaf && len(reply.before) > 0 { // it asks before its answer
+	defer session.sendStandalone(out, reply.streamed)
+	if server.refusesAnswers && len(reply.before) > 0 { // it asks before its answer
 		out.Header().Set("Content-Type", "text/event-stream")
 		for _, line := range reply.before {
 			fmt.Fprintf(out, "event: message\ndata: %s\n\n", line)
@@ -252,7 +252,7 @@ func (s *oddSession) write(out http.ResponseWriter, r *http.Request) {
 }
 
 // say writes messages to the standalone stream, after the answer to a POST.
-func (s *oddSession) say(out http.ResponseWriter, lines []string) {
+func (s *oddSession) sendStandalone(out http.ResponseWriter, lines []string) {
 	if len(lines) > 0 {
 		_ = http.NewResponseController(out).Flush()
 	}
@@ -302,7 +302,7 @@ func (w *oddWeb) message(out http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out.WriteHeader(http.StatusAccepted)
-	if reply, ok := session.take(body); ok {
+	if reply, ok := session.receive(body); ok {
 		time.AfterFunc(reply.wait, func() {
 			for _, line := range reply.lines() {
 				session.stream <- line

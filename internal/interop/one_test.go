@@ -45,7 +45,7 @@ func TestOneSessionWithARemoteServerServesEveryKindOfClient(t *testing.T) {
 		options  *mcp.StreamableHTTPOptions
 		sessions int
 	}{
-		"legacy":    {newFixture("old").old(), nil, 1},
+		"legacy":    {newFixture("old").legacyOnly(), nil, 1},
 		"dual":      {newFixture("dual"), nil, 1},
 		"stateless": {newFixture("alone"), &mcp.StreamableHTTPOptions{Stateless: true}, 0},
 	} {
@@ -60,9 +60,9 @@ tenants:
   acme:
     auth: {keys: [%s, %s]}
     servers: {s: {url: %q, share: tenant, max_instances: 1}}
-`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), listen(t, heard))})
+`, keyConfig("ann", "key-of-ann"), keyConfig("bob", "key-of-bob"), listen(t, heard))})
 				var calls sync.WaitGroup
-				for i, k := range kinds {
+				for i, k := range callerKinds {
 					one := func() {
 						text := fmt.Sprint("text of ", i)
 						r := caller(t, host.MCP+"/t/acme/mcp", k.who, k.revision, k.capabilities)("echo",
@@ -82,7 +82,7 @@ tenants:
 				defer heard.mu.Unlock()
 				t.Logf("%v, sessions %v", heard.methods, len(heard.sessions))
 				if len(heard.sessions) > row.sessions || heard.methods["initialize"] > 1 ||
-					heard.methods["tools/call"] != len(kinds) {
+					heard.methods["tools/call"] != len(callerKinds) {
 					t.Errorf("%d sessions and %v, want at most %d session, greeted once", len(heard.sessions),
 						heard.methods, row.sessions)
 				}

@@ -26,9 +26,9 @@ func guardOf(pid int) int {
 	return 0
 }
 
-// soon waits until ok returns true, and logs how long that took. The goal is for a calm machine;
-// more than three times the goal is an error.
-func soon(t *testing.T, what string, goal time.Duration, ok func() bool) {
+// withinGoal waits until ok returns true, and logs how long that took. The goal is for a calm
+// machine; more than three times the goal is an error.
+func withinGoal(t *testing.T, what string, goal time.Duration, ok func() bool) {
 	t.Helper()
 	begin := time.Now()
 	for !ok() {
@@ -97,8 +97,8 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 		t.Fatalf("%d processes run: this shows nothing", n)
 	}
 	host.Kill()
-	soon(t, "no process is left", time.Second, func() bool { return len(host.Processes()) == 0 })
-	soon(t, "no guard is left", time.Second, func() bool { return guardOf(host.PID()) == 0 })
+	withinGoal(t, "no process is left", time.Second, func() bool { return len(host.Processes()) == 0 })
+	withinGoal(t, "no guard is left", time.Second, func() bool { return guardOf(host.PID()) == 0 })
 	again := untidyHost(t, 1, host.State)
 	again.Stop()
 	if left := again.Processes(); len(left) > 0 || guardOf(again.PID()) != 0 {
@@ -138,7 +138,7 @@ func TestGuardOfAHostComesBack(t *testing.T) {
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "there is another guard", time.Second, func() bool {
+	withinGoal(t, "there is another guard", time.Second, func() bool {
 		pid := guardOf(host.PID())
 		return pid != 0 && pid != first
 	})
@@ -146,7 +146,7 @@ func TestGuardOfAHostComesBack(t *testing.T) {
 		t.Error("the log does not say so")
 	}
 	host.Kill()
-	soon(t, "no process is left", time.Second, func() bool { return len(host.Processes()) == 0 })
+	withinGoal(t, "no process is left", time.Second, func() bool { return len(host.Processes()) == 0 })
 }
 
 // The worker of `npx` is its grandchild. No process of it remains when its server is stopped, when
@@ -158,7 +158,7 @@ func TestLaunchersLeaveNothingBehind(t *testing.T) {
 	)
 	start := func(t *testing.T) (*mcptest.Host, []int) {
 		host := mcptest.Start(t, mcptest.HostOptions{Config: config})
-		use(t, host)
+		callEcho(t, host)
 		pids := host.Processes()
 		if len(pids) < 2 {
 			t.Fatalf("processes %v, want a launcher and what it launched", pids)
@@ -178,20 +178,22 @@ func TestLaunchersLeaveNothingBehind(t *testing.T) {
 		if err := syscall.Kill(slices.Min(before), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		soon(t, "no process is left", time.Second, func() bool {
+		withinGoal(t, "no process is left", time.Second, func() bool {
 			now := host.Processes()
 			return !slices.ContainsFunc(before, func(pid int) bool { return slices.Contains(now, pid) })
 		})
-		use(t, host)
+		callEcho(t, host)
 	})
 	t.Run("host killed", func(t *testing.T) {
 		host, _ := start(t)
 		host.Kill()
-		soon(t, "no process is left", time.Second, func() bool { return len(host.Processes()) == 0 })
+		withinGoal(t, "no process is left", time.Second, func() bool {
+			return len(host.Processes()) == 0
+		})
 	})
 }
 
-func use(t *testing.T, host *mcptest.Host) {
+func callEcho(t *testing.T, host *mcptest.Host) {
 	t.Helper()
 	c := dial(t, host.MCP+"/every/mcp", "")
 	if got := c.call("echo", map[string]any{"message": "hi"}); got != "Echo: hi" {

@@ -15,9 +15,9 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// apart serves a separate fixture to each session, so that only the session of a call lists the
-// tool that the call adds.
-func apart(t *testing.T, name string) string {
+// servePerSession serves a separate fixture to each session, so that only the session of a call
+// lists the tool that the call adds.
+func servePerSession(t *testing.T, name string) string {
 	t.Helper()
 	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
 		return newFixture(name).Server
@@ -29,7 +29,7 @@ func apart(t *testing.T, name string) string {
 func TestListsOfASessionAreListedToIt(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {servers: {own: {url: %q}, shared: {url: %q, share: tenant}}}}\n",
-		apart(t, "own"), apart(t, "shared"))})
+		servePerSession(t, "own"), servePerSession(t, "shared"))})
 	for _, row := range []struct{ revision, server, path, prefix string }{
 		{legacy, "own", "/mcp", "own__"}, {legacy, "own", "/own/mcp", ""},
 		{modern, "own", "/mcp", "own__"}, {modern, "own", "/own/mcp", ""},
@@ -41,14 +41,14 @@ func TestListsOfASessionAreListedToIt(t *testing.T) {
 			c, other := dialIn(t, row.revision, host.MCP+row.path, ""), dialIn(t, row.revision,
 				host.MCP+row.path, "")
 			if row.revision == modern {
-				c.confirmed()
+				c.awaitConfirmation()
 			}
 			if got := c.names(); slices.Contains(got, row.prefix+grown) {
 				t.Fatalf("listed before it was added: %v", got)
 			}
 			other.names()
 			c.call(row.prefix+"add_tool", map[string]any{"text": grown})
-			c.until("tools")
+			c.await("tools")
 			if got := c.names(); !slices.Contains(got, row.prefix+grown) {
 				t.Errorf("announced and not listed: %v", got)
 			}
@@ -67,7 +67,7 @@ func TestListsOfASessionAreListedToIt(t *testing.T) {
 // although mcpd has several sessions with the server.
 func TestOneChangeIsAnnouncedOnce(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
-		"tenants: {default: {servers: {all: {url: %q}}}}\n", web(t, newFixture("all")))})
+		"tenants: {default: {servers: {all: {url: %q}}}}\n", serveWithSessions(t, newFixture("all")))})
 	clients := map[string]*client{}
 	for path, prefix := range map[string]string{"/mcp": "all__", "/all/mcp": ""} {
 		for i := range 3 {
@@ -79,14 +79,14 @@ func TestOneChangeIsAnnouncedOnce(t *testing.T) {
 	}
 	time.Sleep(2500 * time.Millisecond) // debouncing changes takes 2 s at most
 	for _, c := range clients {
-		for len(c.news) > 0 {
-			<-c.news
+		for len(c.notifications) > 0 {
+			<-c.notifications
 		}
 	}
 	clients["/all/mcp 0"].call("add_tool", map[string]any{"text": "grown"})
 	eventually(t, "everybody to hear of it", func() bool {
 		for _, c := range clients {
-			if len(c.news) == 0 {
+			if len(c.notifications) == 0 {
 				return false
 			}
 		}
@@ -94,7 +94,7 @@ func TestOneChangeIsAnnouncedOnce(t *testing.T) {
 	})
 	time.Sleep(2500 * time.Millisecond) // time for a second announcement
 	for name, c := range clients {
-		if n := len(c.news); n != 1 {
+		if n := len(c.notifications); n != 1 {
 			t.Errorf("%s heard %d times of one change", name, n)
 		}
 		if got := c.names(); !slices.ContainsFunc(got, func(tool string) bool {

@@ -39,8 +39,8 @@ tenants:
       new: {builtin: demo, min_version: 2026-07-28}
 `
 
-// asking returns an initialize request for a revision, or without one if it is empty.
-func asking(version string) string {
+// initializeWith returns an initialize request for a revision, or without one if it is empty.
+func initializeWith(version string) string {
 	if version == "" {
 		return strings.Replace(hello, `"protocolVersion":"2025-11-25",`, "", 1)
 	}
@@ -48,7 +48,7 @@ func asking(version string) string {
 }
 
 // alone makes a stateless request of a client with the given capabilities.
-func (w *wire) alone(method, params, capabilities string) reply {
+func (w *wire) postStateless(method, params, capabilities string) reply {
 	w.t.Helper()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientCapabilities":%s}%s}}`, method, capabilities, params)
@@ -96,10 +96,10 @@ func TestPoliciesOnRevisions(t *testing.T) {
 		{"modern", "2025-11-25", `-32602 ["2026-07-28"]`, ""},
 	} {
 		w := newWire(t, host.MCP+"/t/"+c.tenant+"/mcp", "")
-		if got := outcome(t, w.post(asking(c.asked))); got != c.want {
+		if got := outcome(t, w.post(initializeWith(c.asked))); got != c.want {
 			t.Errorf("%s, asked for %q: %s, want %s", c.tenant, c.asked, got, c.want)
 		}
-		if got := outcome(t, w.alone("server/discover", "", "{}")); got != c.discover {
+		if got := outcome(t, w.postStateless("server/discover", "", "{}")); got != c.discover {
 			t.Errorf("%s, of the modern era: %s, want %s", c.tenant, got, c.discover)
 		}
 	}
@@ -140,7 +140,7 @@ func TestPoliciesOnCapabilities(t *testing.T) {
 			if c.method == "logging/setLevel" { // only in the legacy era
 				continue
 			}
-			r := w.alone(c.method, c.modern, capabilities)
+			r := w.postStateless(c.method, c.modern, capabilities)
 			m := r.message(t)
 			if (m.Error != nil) != refused ||
 				refused && (m.Error.Code != -32021 || r.status != http.StatusBadRequest) {
@@ -191,7 +191,7 @@ func TestServersMayBePinned(t *testing.T) {
 		); !strings.Contains(got, `"x"`) {
 			t.Errorf("%s, legacy client: %s", server, got)
 		}
-		if r := w.alone("tools/call", `,"name":"echo","arguments":{"message":"y"}`,
+		if r := w.postStateless("tools/call", `,"name":"echo","arguments":{"message":"y"}`,
 			"{}"); !strings.Contains(string(r.result(t, "content")), `"y"`) {
 			t.Errorf("%s, modern client: %s", server, r.body)
 		}

@@ -18,7 +18,7 @@ import (
 func TestEndedCallsAreNotResumed(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {limits: {call_timeout: 1s}, servers: {it: {url: %q}}}}\n",
-		web(t, newFixture("it")))})
+		serveWithSessions(t, newFixture("it")))})
 	to, err := url.Parse(host.MCP)
 	if err != nil {
 		t.Fatal(err)

@@ -32,8 +32,8 @@ tenants:
     auth: {keys: [%s, %s]}
     limits: {max_principal_sessions: 1}
     servers: {s: {builtin: demo}}
-`, hashed("ann", "key-of-ann"), mcptest.Server(t), hashed("ian", "key-of-ian"),
-		hashed("una", "key-of-una"), hashed("ulf", "key-of-ulf"))})
+`, keyConfig("ann", "key-of-ann"), mcptest.Server(t), keyConfig("ian", "key-of-ian"),
+		keyConfig("una", "key-of-una"), keyConfig("ulf", "key-of-ulf"))})
 	at := func(tenant, name string) *wire {
 		return newWire(t, host.MCP+"/t/"+tenant+"/mcp", "key-of-"+name)
 	}

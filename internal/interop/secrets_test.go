@@ -65,7 +65,7 @@ tenants:
     servers:
       web: {url: "%s/mcp?key=${env:UPSTREAM_TOKEN}", headers: {Authorization: "Bearer ${env:UPSTREAM_TOKEN}", X-Plain: "a value"}}
       env: {command: %q, args: ["${env:CHILD_SECRET}"], env: {TOKEN: "${env:CHILD_SECRET}"}, env_pass: [PASSED]}
-`, hashed("ann", canary), listen(t, heard), mcptest.Server(t))
+`, keyConfig("ann", canary), listen(t, heard), mcptest.Server(t))
 	environment := []string{
 		"UPSTREAM_TOKEN=" + upstream, "CHILD_SECRET=" + variable, "PASSED=yes", "NOT_PASSED=other-secret",
 		"LD_PRELOAD_X=1",

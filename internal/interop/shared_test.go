@@ -12,7 +12,7 @@ import (
 )
 
 // kinds are different clients that a server with one instance serves with one process.
-var kinds = []struct{ who, revision, capabilities string }{
+var callerKinds = []struct{ who, revision, capabilities string }{
 	{"ann", legacy, `{"elicitation":{}}`},
 	{"bob", legacy, `{}`},
 	{"bob", legacy, `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]}}}`},
@@ -65,7 +65,8 @@ tenants:
   zeta:
     auth: {keys: [%s]}
     servers: {s: %s}
-`, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), server, hashed("zoe", "key-of-zoe"),
+`, keyConfig("ann", "key-of-ann"), keyConfig("bob", "key-of-bob"), server,
+		keyConfig("zoe", "key-of-zoe"),
 		server)})
 }
 
@@ -74,7 +75,7 @@ func TestOneProcessServesEveryKindOfClient(t *testing.T) {
 	host := sharing(t, "")
 	pid := regexp.MustCompile(`\\"pid\\":(\d+)`)
 	of := map[string][]string{}
-	for _, k := range kinds {
+	for _, k := range callerKinds {
 		r := caller(t, host.MCP+"/t/acme/mcp", k.who, k.revision, k.capabilities)("env", `{}`)
 		if m := pid.FindSubmatch(r.body); m == nil {
 			t.Errorf("%+v: %d %s", k, r.status, r.body)

@@ -17,17 +17,17 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// vanishing is the network of a client, which can be cut permanently. The client then ends no
+// cuttableNetwork is the network of a client, which can be cut permanently. The client then ends no
 // session, like an SDK client that exits.
-type vanishing struct {
+type cuttableNetwork struct {
 	http.Transport
 	gone  atomic.Bool
 	mu    sync.Mutex // guards conns
 	conns []net.Conn
 }
 
-func newVanishing() *vanishing {
-	v := &vanishing{}
+func newCuttableNetwork() *cuttableNetwork {
+	v := &cuttableNetwork{}
 	v.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		if err == nil {
@@ -40,14 +40,14 @@ func newVanishing() *vanishing {
 	return v
 }
 
-func (v *vanishing) RoundTrip(r *http.Request) (*http.Response, error) {
+func (v *cuttableNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	if v.gone.Load() {
 		return nil, errors.New("the client is gone")
 	}
 	return v.Transport.RoundTrip(r)
 }
 
-func (v *vanishing) vanish() {
+func (v *cuttableNetwork) cut() {
 	v.gone.Store(true)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -56,16 +56,17 @@ func (v *vanishing) vanish() {
 	}
 }
 
-// attended is a server that counts its open streams, its subscriptions and the DELETE requests.
-type attended struct {
+// countingServer is a server that counts its open streams, its subscriptions and the DELETE
+// requests.
+type countingServer struct {
 	*fixture
 	http.Handler
 	streams, deletes, subscribed atomic.Int64
 }
 
-// newAttended makes a server whose sessions have state: it counts the calls of each session.
-func newAttended(name string, stateless bool) *attended {
-	a := &attended{fixture: newFixture(name)}
+// newCountingServer makes a server whose sessions have state: it counts the calls of each session.
+func newCountingServer(name string, stateless bool) *countingServer {
+	a := &countingServer{fixture: newFixture(name)}
 	var mu sync.Mutex
 	counts := map[string]int{}
 	a.addTool("count", func(_ context.Context, r *mcp.CallToolRequest, _ arguments) (string, error) {
@@ -90,7 +91,7 @@ func newAttended(name string, stateless bool) *attended {
 	return a
 }
 
-func (a *attended) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *countingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodGet:
 		a.streams.Add(1)
@@ -106,19 +107,19 @@ func (a *attended) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // state, and gets updates of its resources again.
 func TestClientsThatVanishLeaveNothingOpen(t *testing.T) {
 	const clients, quiet = 8, 2 * time.Second
-	state, free := newAttended("state", false), newAttended("free", true)
-	state.old()
-	free.old()
+	state, free := newCountingServer("state", false), newCountingServer("free", true)
+	state.legacyOnly()
+	free.legacyOnly()
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"limits: {idle_release: 2s}\ntenants: {default: {servers: {state: {url: %q}, free: {url: %q}, "+
 			"kept: {url: %q, idle_release: 0s}}}}\n",
-		listen(t, state), listen(t, free), listen(t, newAttended("kept", false)))})
+		listen(t, state), listen(t, free), listen(t, newCountingServer("kept", false)))})
 	opened := func() int { return int(state.streams.Load() + free.streams.Load()) }
 	before := metric(t, host, "go_goroutines")
 
 	var ids []string
 	for range clients {
-		over := newVanishing()
+		over := newCuttableNetwork()
 		c := connectIn(t, legacy, &mcp.StreamableClientTransport{
 			Endpoint: host.MCP + "/mcp", HTTPClient: &http.Client{Transport: over},
 		})
@@ -131,9 +132,9 @@ func TestClientsThatVanishLeaveNothingOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		ids = append(ids, c.ID())
-		defer over.vanish()
+		defer over.cut()
 		if len(ids) < clients {
-			over.vanish()
+			over.cut()
 		}
 	}
 	if got := state.subscribed.Load(); got != clients || opened() < clients {

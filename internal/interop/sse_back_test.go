@@ -150,7 +150,8 @@ func (c *lineClient) until(start string) string {
 // Its requests in between are answered, and its call in flight at the kill fails with the reason.
 func TestTypeScriptClientOverHTTPSSEGoesOn(t *testing.T) {
 	mcptest.Modules(t)
-	config := fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))
+	config := fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n",
+		selfConfig(t, serveOld, "past"))
 	host := mcptest.Start(t, mcptest.HostOptions{Config: config})
 	relay := newCutter(t, strings.TrimPrefix(host.MCP, "http://"))
 	c := runLines(t, "testdata/sse.mjs", "http://"+relay.Addr().String()+"/past/sse", "")
@@ -166,7 +167,7 @@ func TestTypeScriptClientOverHTTPSSEGoesOn(t *testing.T) {
 	c.until("started")
 	time.Sleep(time.Second) // for the call to be saved
 	host.Kill()
-	host = again(t, host, config)
+	host = restart(t, host, config)
 	if got := c.until("wait "); !strings.Contains(got, "restarted") {
 		t.Errorf("the call in flight came to %q", got)
 	}

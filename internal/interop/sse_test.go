@@ -16,7 +16,7 @@ import (
 )
 
 // old serves a fixture over HTTP+SSE of 2024-11-05.
-func old(t *testing.T, name string) string {
+func serveSSE(t *testing.T, name string) string {
 	t.Helper()
 	f := newFixture(name)
 	return listen(t, mcp.NewSSEHandler(func(*http.Request) *mcp.Server {
@@ -27,15 +27,15 @@ func old(t *testing.T, name string) string {
 // dialSSE opens a session over HTTP+SSE.
 func dialSSE(t *testing.T, url, key string) *client {
 	t.Helper()
-	return connect(t, lasting{
+	return connect(t, detachedTransport{
 		&mcp.SSEClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: carrier(t, key)}},
 	})
 }
 
-// lasting is a transport whose stream outlives the context that it was opened with.
-type lasting struct{ mcp.Transport }
+// detachedTransport is a transport whose stream outlives the context that it was opened with.
+type detachedTransport struct{ mcp.Transport }
 
-func (l lasting) Connect(ctx context.Context) (mcp.Connection, error) {
+func (l detachedTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	return l.Transport.Connect(context.WithoutCancel(ctx))
 }
 
@@ -44,7 +44,7 @@ func (l lasting) Connect(ctx context.Context) (mcp.Connection, error) {
 func TestFeaturesOverHTTPSSE(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {servers: {proc: %s, found: {url: %q}, known: {url: %q, transport: sse}}}}\n",
-		self(t, serveSDK, "proc"), old(t, "found"), old(t, "known"))})
+		selfConfig(t, serveSDK, "proc"), serveSSE(t, "found"), serveSSE(t, "known"))})
 	for _, way := range []struct{ server, path, prefix, revision string }{
 		{"proc", "/sse", "proc__", ""},
 		{"proc", "/proc/sse", "", ""},
@@ -62,11 +62,13 @@ func TestFeaturesOverHTTPSSE(t *testing.T) {
 						c = dialSSE(t, host.MCP+way.path, "")
 					case modern:
 						c = dialIn(t, modern, host.MCP+way.path, "")
-						c.confirmed()
+						c.awaitConfirmation()
 					default:
 						c = dialIn(t, way.revision, host.MCP+way.path, "")
 					}
-					f.do(t, view{client: c, server: way.server, prefix: way.prefix, old: way.server != "proc"})
+					f.do(t, view{
+						client: c, server: way.server, prefix: way.prefix, legacyServer: way.server != "proc",
+					})
 				})
 			}
 		})
@@ -78,7 +80,7 @@ func TestFeaturesOverHTTPSSE(t *testing.T) {
 
 // A ticket is valid only for its owner. Other clients learn nothing from the answers.
 func TestTicketsAreTheirOwners(t *testing.T) {
-	host := town(t)
+	host := startTwoTenants(t)
 	post := func(path, key string) int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, host.MCP+path,
 			strings.NewReader(hello))

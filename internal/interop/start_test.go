@@ -25,7 +25,7 @@ func hundred(t *testing.T) string {
 		}[i%5]
 		fmt.Fprintf(&b, "  s%d: %s,\n", i, server)
 	}
-	fmt.Fprintf(&b, "  fast: %s\n}}}\n", self(t, serveSDK, "fast"))
+	fmt.Fprintf(&b, "  fast: %s\n}}}\n", selfConfig(t, serveSDK, "fast"))
 	return b.String()
 }
 

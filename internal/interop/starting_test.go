@@ -34,7 +34,7 @@ tenants: {default: {servers: {web: {
 		t.Errorf("the call is told %+v", m.Error)
 	}
 	eventually(t, "it is shown", func() bool {
-		is := served(t, host)
+		is := serversJSON(t, host)
 		return strings.Contains(is, printed) && strings.Contains(is, `"starting"`) &&
 			strings.Contains(is, "oops")
 	})
@@ -114,7 +114,7 @@ func TestServerThatAnswersWrongAtItsStart(t *testing.T) {
 				6 * time.Second); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 				for _, c := range clients {
 					m := c.post(callWebT).message(t)
-					var is told
+					var is errorData
 					if m.Error == nil || json.Unmarshal(m.Error.Data, &is) != nil || is.Incident == "" ||
 						!strings.Contains(m.Error.Message, tt.cause) {
 						t.Fatalf("a call is told %+v, want %q", m, tt.cause)
@@ -133,13 +133,14 @@ func TestServerThatAnswersWrongAtItsStart(t *testing.T) {
 			if n := asked.Load(); n > most {
 				t.Errorf("it was asked %d times in 6 s", n)
 			}
-			warnings := slices.DeleteFunc(story(host), func(line string) bool {
+			warnings := slices.DeleteFunc(serverLog(host), func(line string) bool {
 				return strings.Contains(line, `"level":"info"`)
 			})
 			if len(warnings) != warned || !strings.Contains(warnings[0], incidents[0]) {
 				t.Errorf("the log says %q", warnings)
 			}
-			if is := served(t, host); !strings.Contains(is, state) || !strings.Contains(is, incidents[0]) {
+			if is := serversJSON(t, host); !strings.Contains(is, state) ||
+				!strings.Contains(is, incidents[0]) {
 				t.Errorf("the server is shown as %s", is)
 			}
 			if permanent {

@@ -38,12 +38,12 @@ func file(t *testing.T, text string) string {
 // A stdio client of either era has every feature, whether `mcpd stdio` connects to a running host
 // or is a host itself.
 func TestFeaturesOverStdio(t *testing.T) {
-	web := web(t, newFixture("web"))
+	web := serveWithSessions(t, newFixture("web"))
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {acme: {auth: {keys: [%s]}, servers: {proc: %s, web: {url: %q}}}}\n",
-		hashed("ci", "secret"), self(t, serveSDK, "proc"), web)})
+		keyConfig("ci", "secret"), selfConfig(t, serveSDK, "proc"), web)})
 	alone := file(t, fmt.Sprintf("mcpServers: {proc: %s, web: {url: %q}}\n",
-		self(t, serveSDK, "proc"), web))
+		selfConfig(t, serveSDK, "proc"), web))
 	ways := []struct {
 		name, server, prefix string
 		env, args            []string
@@ -62,7 +62,7 @@ func TestFeaturesOverStdio(t *testing.T) {
 				// one process for all features, because each start takes time
 				c := run(t, revision, stdio(t, way.env, way.args...))
 				if revision == modern {
-					c.confirmed()
+					c.awaitConfirmation()
 				}
 				for _, f := range features {
 					t.Run(f.name, func(t *testing.T) {

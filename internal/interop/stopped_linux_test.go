@@ -20,7 +20,7 @@ func TestNothingExpiresForAStop(t *testing.T) {
 	)
 	host := mcptest.Start(t, mcptest.HostOptions{Config: fmt.Sprintf(
 		"tenants: {default: {limits: {session_idle: %v, call_timeout: %v}, servers: {past: %s}}}\n",
-		limit, limit, self(t, serveOld, "past"))})
+		limit, limit, selfConfig(t, serveOld, "past"))})
 	w := newWire(t, host.MCP+"/mcp", "")
 	w.open(legacy)
 	caller := newWire(t, host.MCP+"/past/mcp", "")
@@ -49,7 +49,7 @@ func TestNothingExpiresForAStop(t *testing.T) {
 		t.Errorf("a call that had most of its time left ended after %v", left)
 	}
 	eventually(t, "the session that nobody uses ended", func() bool {
-		time.Sleep(limit + limit/2) // asking uses the session
+		time.Sleep(limit + limit/2) // initializeWith uses the session
 		return w.post(`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`).status == http.StatusNotFound
 	})
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // again starts the host again, with the state and the address of one that was killed.
-func again(t *testing.T, h *mcptest.Host, config string) *mcptest.Host {
+func restart(t *testing.T, h *mcptest.Host, config string) *mcptest.Host {
 	t.Helper()
 	return mcptest.Start(t, mcptest.HostOptions{
 		Config: config, State: h.State, Args: []string{"--listen", strings.TrimPrefix(h.MCP, "http://")},
@@ -28,7 +28,8 @@ func again(t *testing.T, h *mcptest.Host, config string) *mcptest.Host {
 // A host that is killed and started again has all sessions that it had acknowledged. Official
 // clients continue with their sessions and subscriptions. A deleted session remains deleted.
 func TestSessionsSurviveTheHost(t *testing.T) {
-	config := fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))
+	config := fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n",
+		selfConfig(t, serveOld, "past"))
 	host := mcptest.Start(t, mcptest.HostOptions{Config: config})
 	c := dialIn(t, legacy, host.MCP+"/past/mcp", "")
 	uri := "fixture://past/watched"
@@ -36,21 +37,21 @@ func TestSessionsSurviveTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.call("touch", map[string]any{"text": uri})
-	c.until("updated " + uri) // also shows that the client listens
+	c.await("updated " + uri) // also shows that the client listens
 	gone := newWire(t, host.MCP+"/mcp", "")
 	gone.open(legacy)
 	gone.close()
 
 	time.Sleep(50 * time.Millisecond) // for the deletion to be saved, for which nothing waits
 	host.Kill()
-	next := again(t, host, config)
+	next := restart(t, host, config)
 	if got := c.call("echo", map[string]any{"text": "still here"}); !strings.Contains(got,
 		"still here") {
 		t.Errorf("got %q", got)
 	}
-	c.until("tools") // list changes that were announced meanwhile
+	c.await("tools") // list changes that were announced meanwhile
 	c.call("touch", map[string]any{"text": uri})
-	c.until("updated " + uri)
+	c.await("updated " + uri)
 	if r := gone.post(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`); r.status !=
 		http.StatusNotFound {
 		t.Errorf("a deleted session: %d %s", r.status, r.body)
@@ -71,7 +72,7 @@ func TestUnreadableStateIsSetAside(t *testing.T) {
 	if err := os.WriteFile(path, []byte("this is no state"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	next := again(t, host, "")
+	next := restart(t, host, "")
 	if r := w.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); r.status != http.StatusNotFound {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
@@ -85,7 +86,8 @@ func TestUnreadableStateIsSetAside(t *testing.T) {
 // If the host is killed, a client that waited for an answer on a resumable stream gets an error,
 // which says that the call may have been executed.
 func TestCallOfAKilledHostHasAnOutcome(t *testing.T) {
-	config := fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past"))
+	config := fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n",
+		selfConfig(t, serveOld, "past"))
 	host := mcptest.Start(t, mcptest.HostOptions{Config: config})
 	w := newWire(t, host.MCP+"/past/mcp", "")
 	w.open(legacy)
@@ -111,7 +113,7 @@ func TestCallOfAKilledHostHasAnOutcome(t *testing.T) {
 		t.Fatal("the stream has no ids")
 	}
 	host.Kill()
-	again(t, host, config)
+	restart(t, host, config)
 	r := w.do(http.MethodGet, w.url, "", "Content-Type", "", "Last-Event-Id", id, "Accept",
 		"text/event-stream")
 	if m := r.message(t); m.ID.Raw() != `"slow"` ||
@@ -135,7 +137,7 @@ func TestIdleSessionEndsOverRestarts(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		host.Kill()
-		host = again(t, host, config)
+		host = restart(t, host, config)
 	}
 	if r := unused.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); r.status != http.StatusNotFound {
 		t.Errorf("the session that nobody has used for %v: %d %s", time.Since(begun), r.status, r.body)

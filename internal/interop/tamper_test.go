@@ -17,9 +17,9 @@ import (
 	"mcpd/telemetry/admin"
 )
 
-// single sends a stateless request of a client that can answer every kind of question. More are
-// members of its params, each followed by a comma.
-func (w *wire) single(id, method, name, more string) reply {
+// callStateless sends a stateless request of a client that can answer every kind of question. More
+// are members of its params, each followed by a comma.
+func (w *wire) callStateless(id, method, name, more string) reply {
 	w.t.Helper()
 	key := "name"
 	if method == "resources/read" {
@@ -31,9 +31,9 @@ func (w *wire) single(id, method, name, more string) reply {
 }
 
 // asked calls a tool that asks the user, and returns the state for the retry.
-func (w *wire) asked(tool, text string) (state string) {
+func (w *wire) callForState(tool, text string) (state string) {
 	w.t.Helper()
-	r := w.single("1", "tools/call", tool, `"arguments":{"text":"`+text+`"},`)
+	r := w.callStateless("1", "tools/call", tool, `"arguments":{"text":"`+text+`"},`)
 	if got := string(r.result(w.t, "resultType")); got != `"input_required"` {
 		w.t.Fatalf("got %s", r.body)
 	}
@@ -41,12 +41,12 @@ func (w *wire) asked(tool, text string) (state string) {
 	return state
 }
 
-// back retries the call with an answer to every question of a fixture's tool, under all possible
+// retry retries the call with an answer to every question of a fixture's tool, under all possible
 // keys.
-func (w *wire) back(tool, text, state string) reply {
+func (w *wire) retry(tool, text, state string) reply {
 	w.t.Helper()
 	answer := `{"action":"accept","content":{"name":"ann"}}`
-	return w.single("2", "tools/call", tool,
+	return w.callStateless("2", "tools/call", tool,
 		`"arguments":{"text":"`+text+`"},"requestState":`+string(splice.Quote(state))+
 			`,"inputResponses":{"it":`+answer+`,"elicit-1":`+answer+`},`)
 }
@@ -70,19 +70,19 @@ func (r reply) refused(t *testing.T, what string) {
 	}
 }
 
-// tampering starts a host whose servers ask the user. The host holds the calls of past; free asks
-// in the results of its calls.
-func tampering(t *testing.T, limits string, o mcptest.HostOptions) (host *mcptest.Host,
+// startAskingHost starts a host whose servers ask the user. The host holds the calls of past; free
+// asks in the results of its calls.
+func startAskingHost(t *testing.T, limits string, o mcptest.HostOptions) (host *mcptest.Host,
 	as func(who, server string) *wire) {
 	t.Helper()
-	servers := fmt.Sprintf("{past: %s, free: {url: %q}}", self(t, serveOld, "past"),
-		alone(t, newFixture("free").young()))
+	servers := fmt.Sprintf("{past: %s, free: {url: %q}}", selfConfig(t, serveOld, "past"),
+		serveStateless(t, newFixture("free").modernOnly()))
 	o.Config = fmt.Sprintf(`limits: {%s}
 tenants:
   acme: {auth: {keys: [%s, %s]}, servers: %s}
   zeta: {auth: {keys: [%s]}, servers: %s}
-`, limits, hashed("ann", "key-of-ann"), hashed("bob", "key-of-bob"), servers,
-		hashed("zoe", "key-of-zoe"), servers)
+`, limits, keyConfig("ann", "key-of-ann"), keyConfig("bob", "key-of-bob"), servers,
+		keyConfig("zoe", "key-of-zoe"), servers)
 	host = mcptest.Start(t, o)
 	tenants := map[string]string{"ann": "acme", "bob": "acme", "zoe": "zeta"}
 	return host, func(who, server string) *wire {
@@ -94,11 +94,11 @@ tenants:
 // request (S17-S39). A refusal gives no reason, and does not affect a client that uses the state
 // correctly.
 func TestRequestStateIsBound(t *testing.T) {
-	_, as := tampering(t, "park_time: 1m", mcptest.HostOptions{})
+	_, as := startAskingHost(t, "park_time: 1m", mcptest.HostOptions{})
 	for _, server := range []string{"past", "free"} {
 		t.Run(server, func(t *testing.T) {
 			ann := as("ann", server)
-			state := ann.asked("elicit", "a name")
+			state := ann.callForState("elicit", "a name")
 			raw, err := base64.RawURLEncoding.DecodeString(state[strings.LastIndexByte(state, '.')+1:])
 			// The payload must not show its content.
 			if err == nil {
@@ -114,37 +114,37 @@ func TestRequestStateIsBound(t *testing.T) {
 				"spaces": " " + state, "case": strings.ToUpper(state), "twice": state + state,
 				"long": strings.Repeat("A", 60000), "zero": "\x00" + state[1:],
 			} {
-				ann.back("elicit", "a name", s).refused(t, name)
+				ann.retry("elicit", "a name", s).refused(t, name)
 			}
 			for i := 0; i < len(state); i += 1 + len(state)/40 {
 				changed := []byte(state)
 				changed[i] ^= 1
-				ann.back("elicit", "a name", string(changed)).refused(t, fmt.Sprint("bit in byte ", i))
+				ann.retry("elicit", "a name", string(changed)).refused(t, fmt.Sprint("bit in byte ", i))
 			}
-			as("bob", server).back("elicit", "a name", state).refused(t, "another principal")
-			as("zoe", server).back("elicit", "a name", state).refused(t, "another tenant")
+			as("bob", server).retry("elicit", "a name", state).refused(t, "another principal")
+			as("zoe", server).retry("elicit", "a name", state).refused(t, "another tenant")
 			other := map[string]string{"past": "free", "free": "past"}[server]
-			as("ann", other).back("elicit", "a name", state).refused(t, "another server")
-			ann.back("elicit", "another name", state).refused(t, "other arguments")
-			ann.back("sample", "a name", state).refused(t, "another tool")
-			ann.single("2", "prompts/get", "greet",
+			as("ann", other).retry("elicit", "a name", state).refused(t, "another server")
+			ann.retry("elicit", "another name", state).refused(t, "other arguments")
+			ann.retry("sample", "a name", state).refused(t, "another tool")
+			ann.callStateless("2", "prompts/get", "greet",
 				`"arguments":{"text":"a name"},"requestState":`+string(splice.Quote(state))+`,`).refused(t,
 				"another method")
-			ann.back("elicit", "a name", state).accepted(t)
+			ann.retry("elicit", "a name", state).accepted(t)
 		})
 	}
 }
 
 // A held call accepts one answer, however many clients send an answer at the same time.
 func TestRequestStateIsGoodOnce(t *testing.T) {
-	_, as := tampering(t, "park_time: 1m", mcptest.HostOptions{})
+	_, as := startAskingHost(t, "park_time: 1m", mcptest.HostOptions{})
 	ann := as("ann", "past")
-	state := ann.asked("elicit", "a name")
+	state := ann.callForState("elicit", "a name")
 	const together = 8
 	replies := make(chan reply, together)
 	var all sync.WaitGroup
 	for range together {
-		all.Go(func() { replies <- ann.back("elicit", "a name", state) })
+		all.Go(func() { replies <- ann.retry("elicit", "a name", state) })
 	}
 	all.Wait()
 	went := 0
@@ -159,27 +159,27 @@ func TestRequestStateIsGoodOnce(t *testing.T) {
 	if went != 1 {
 		t.Errorf("%d of %d went on, want 1", went, together)
 	}
-	ann.back("elicit", "a name", state).refused(t, "afterwards")
+	ann.retry("elicit", "a name", state).refused(t, "afterwards")
 }
 
 // A client that retries too late gets the same refusal as any other client, and its old call then
 // delays no other.
 func TestRequestStateExpires(t *testing.T) {
-	_, as := tampering(t, "park_time: 2s", mcptest.HostOptions{})
+	_, as := startAskingHost(t, "park_time: 2s", mcptest.HostOptions{})
 	for _, server := range []string{"past", "free"} {
 		ann := as("ann", server)
-		state := ann.asked("elicit", "a name")
+		state := ann.callForState("elicit", "a name")
 		time.Sleep(2500 * time.Millisecond)
-		ann.back("elicit", "a name", state).refused(t, server)
-		ann.back("elicit", "a name", ann.asked("elicit", "a name")).accepted(t)
+		ann.retry("elicit", "a name", state).refused(t, server)
+		ann.retry("elicit", "a name", ann.callForState("elicit", "a name")).accepted(t)
 	}
 }
 
 // If a server dies while a call waits for its user, that call is lost, but not the next one.
 func TestHeldCallIsLostWithItsServer(t *testing.T) {
-	host, as := tampering(t, "park_time: 1m", mcptest.HostOptions{})
+	host, as := startAskingHost(t, "park_time: 1m", mcptest.HostOptions{})
 	ann := as("ann", "past")
-	state := ann.asked("elicit", "a name")
+	state := ann.callForState("elicit", "a name")
 	var pids []int
 	for line := range strings.Lines(host.Log()) {
 		var e struct {
@@ -202,20 +202,20 @@ func TestHeldCallIsLostWithItsServer(t *testing.T) {
 		return strings.Contains(host.Log(), `"upstream_exited"`) ||
 			strings.Count(host.Log(), `"upstream_ready"`) > len(pids)
 	})
-	r := ann.back("elicit", "a name", state)
+	r := ann.retry("elicit", "a name", state)
 	if m := r.message(t); m.Error == nil ||
 		m.Error.Code != jsonrpc.CodeInvalidParams && m.Error.Code != -32603 {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
-	ann.back("elicit", "a name", state).refused(t, "once more")
-	ann.back("elicit", "a name", ann.asked("elicit", "a name")).accepted(t)
+	ann.retry("elicit", "a name", state).refused(t, "once more")
+	ann.retry("elicit", "a name", ann.callForState("elicit", "a name")).accepted(t)
 }
 
 // If the actor of a held call crashes, the request that it was handling gets an error. The call
 // continues, and accepts the next retry.
 func TestHeldCallOutlivesItsActor(t *testing.T) {
 	home := t.TempDir()
-	host, as := tampering(t, "park_time: 1m", mcptest.HostOptions{
+	host, as := startAskingHost(t, "park_time: 1m", mcptest.HostOptions{
 		Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + home},
 	})
 	token, err := admin.ReadToken(filepath.Join(home, "mcpd"),
@@ -224,21 +224,22 @@ func TestHeldCallOutlivesItsActor(t *testing.T) {
 		t.Fatal(err)
 	}
 	ann := as("ann", "past")
-	state := ann.asked("elicit", "a name")
+	state := ann.callForState("elicit", "a name")
 	armed := newWire(t, host.Admin+"/admin/v1/faults", token).post(
 		`{"action":"panic","path":"mcpd/tenants/acme/held_sup/*","kind":"*held.Retry","count":1,"lease":"60s"}`)
 	if armed.status > 299 {
 		t.Fatalf("fault: %d %s", armed.status, armed.body)
 	}
-	if m := ann.back("elicit", "a name", state).message(t); m.Error == nil || m.Error.Code != -32603 ||
+	if m := ann.retry("elicit", "a name", state).message(t); m.Error == nil ||
+		m.Error.Code != -32603 ||
 		!strings.Contains(string(m.Error.Data), `"incident"`) {
 		t.Errorf("the one that it crashed on: got %v", m)
 	}
-	ann.back("elicit", "a name", state).accepted(t)
+	ann.retry("elicit", "a name", state).accepted(t)
 	eventually(t, "a crash in the log", func() bool {
 		return strings.Contains(host.Log(), "injected panic")
 	})
-	ann.back("elicit", "a name", ann.asked("elicit", "a name")).accepted(t)
+	ann.retry("elicit", "a name", ann.callForState("elicit", "a name")).accepted(t)
 }
 
 // eventually waits for a condition that the test expects to become true.

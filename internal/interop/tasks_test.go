@@ -20,15 +20,15 @@ func TestTasksOfAPublishedServer(t *testing.T) {
 	for _, v := range []protocol.Version{protocol.V20250618, protocol.V20251125, protocol.V20260728} {
 		t.Run(v.String(), func(t *testing.T) {
 			t.Parallel()
-			c := compatible(t, dialHTTP(t, host.MCP+"/every", v), v, newValidity(t))
+			c := newMatrixClient(t, dialHTTP(t, host.MCP+"/every", v), v, newValidity(t))
 			if v.Has(protocol.Tasks) || v.Has(protocol.TasksExtension) {
-				if wrong := c.follow(tool, arguments, want); wrong != "" {
+				if wrong := c.callTask(tool, arguments, want); wrong != "" {
 					t.Error(wrong)
 				}
 				return
 			}
 			answer, _ := c.call(tool, arguments)
-			if wrong := holds(answer, want); wrong != "" {
+			if wrong := checkContains(answer, want); wrong != "" {
 				t.Error(wrong)
 			}
 		})

@@ -14,12 +14,12 @@ import (
 // A call waits for its user, who may never answer. Other calls of the same program are not delayed:
 // they get another instance.
 func TestAbandonedCallHoldsUpNobody(t *testing.T) {
-	_, as := tampering(t, "park_time: 1m", mcptest.HostOptions{})
+	_, as := startAskingHost(t, "park_time: 1m", mcptest.HostOptions{})
 	ann := as("ann", "past")
-	ann.asked("elicit", "a name") // the client never answers
+	ann.callForState("elicit", "a name") // the client never answers
 	for range 3 {
 		start := time.Now()
-		r := ann.single("1", "tools/call", "echo", `"arguments":{"text":"x"},`)
+		r := ann.callStateless("1", "tools/call", "echo", `"arguments":{"text":"x"},`)
 		if m := r.message(t); m.Error != nil || time.Since(start) > 30*time.Second {
 			t.Errorf("after %v: %s", time.Since(start), r.body)
 		}
@@ -31,7 +31,8 @@ func TestAbandonedCallHoldsUpNobody(t *testing.T) {
 // eras.
 func TestUsersOfOneProgramAreAskedAtOnce(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{
-		Config: fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n", self(t, serveOld, "past")),
+		Config: fmt.Sprintf("tenants: {default: {servers: {past: %s}}}\n",
+			selfConfig(t, serveOld, "past")),
 	})
 	for _, revision := range []string{legacy, modern} {
 		t.Run(revision, func(t *testing.T) {
@@ -55,7 +56,7 @@ func TestUsersOfOneProgramAreAskedAtOnce(t *testing.T) {
 func TestLegacyClientOfAServerWithoutSessions(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{
 		Config: fmt.Sprintf("tenants: {default: {servers: {free: {url: %q}}}}\n",
-			alone(t, newFixture("free"))),
+			serveStateless(t, newFixture("free"))),
 	})
 	c := dialIn(t, legacy, host.MCP+"/free/mcp", "")
 	if got := c.call("elicit", map[string]any{"text": "a name"}); got != "accept ann for a name" {

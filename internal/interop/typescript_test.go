@@ -46,8 +46,8 @@ tenants:
     auth: {keys: [%s]}
     servers:
       files: {command: npx, args: [-y, "%s", "${env:FOLDER}"], cwd: %q}
-`, hashed("ann", "key-of-ann"), everything, dir, remote(t, dir, "streamableHttp", "/mcp"),
-			remote(t, dir, "sse", "/sse"), hashed("zoe", "key-of-zoe"), filesystem, dir)})
+`, keyConfig("ann", "key-of-ann"), everything, dir, remote(t, dir, "streamableHttp", "/mcp"),
+			remote(t, dir, "sse", "/sse"), keyConfig("zoe", "key-of-zoe"), filesystem, dir)})
 }
 
 // remote starts the published server over a kind of HTTP and returns its endpoint. The server

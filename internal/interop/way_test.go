@@ -163,7 +163,7 @@ func TestObstacleIsToldOnceAndNotTriedAgain(t *testing.T) {
 				Env: []string{"GODEBUG=netdns=go"}, // Go's resolver: others may send a query
 			})
 			c := newWire(t, host.MCP+"/web/mcp", "")
-			refused := func() (is told) {
+			refused := func() (is errorData) {
 				t.Helper()
 				m := c.post(hello).message(t)
 				if m.Error == nil {
@@ -180,7 +180,7 @@ func TestObstacleIsToldOnceAndNotTriedAgain(t *testing.T) {
 			}
 			is := refused()
 			incident, do := fmt.Sprintf("%q", is.Incident), strings.Trim(strconv.Quote(tt.do), `"`)
-			if shown := served(t, host); !strings.Contains(shown, `"quarantined"`) ||
+			if shown := serversJSON(t, host); !strings.Contains(shown, `"quarantined"`) ||
 				!strings.Contains(shown, incident) || !strings.Contains(shown, do) {
 				t.Errorf("the server is shown as %s", shown)
 			}
@@ -192,7 +192,7 @@ func TestObstacleIsToldOnceAndNotTriedAgain(t *testing.T) {
 			if n := dials.Load() - before; n != 0 {
 				t.Errorf("it is dialled %d times in 3 s", n)
 			}
-			lines := story(host)
+			lines := serverLog(host)
 			if len(lines) != 3 || !strings.Contains(lines[1], incident) ||
 				!strings.Contains(lines[2], incident) || !strings.Contains(lines[2], do) {
 				t.Errorf("the log says %q", lines)

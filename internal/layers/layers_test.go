@@ -109,7 +109,7 @@ func TestReadSkipsTestsAndOtherModules(t *testing.T) {
 
 // A row after a wider row would never apply.
 func TestEveryRowIsReachable(t *testing.T) {
-	for _, table := range [][]row{ours, reach} {
+	for _, table := range [][]rule{moduleRules, importRules} {
 		for i, r := range table {
 			for _, before := range table[:i] {
 				if matches(before.pkg, strings.Replace(r.pkg, "/...", "/any", 1)) {
@@ -126,7 +126,7 @@ func TestEveryRowIsReachable(t *testing.T) {
 func check(found imports) []string {
 	var out []string
 	for _, pkg := range slices.Sorted(maps.Keys(found)) {
-		own, ok := find(ours, pkg)
+		own, ok := find(moduleRules, pkg)
 		if !ok {
 			out = append(out, fmt.Sprintf("%s has no row in internal/layers: a new folder is a decision",
 				pkg))
@@ -142,17 +142,17 @@ func check(found imports) []string {
 }
 
 // refuse returns why pkg may not import this path, or "".
-func refuse(pkg string, own row, imported string) string {
+func refuse(pkg string, own rule, imported string) string {
 	if inside, ok := strings.CutPrefix(imported, module+"/"); ok {
 		below := strings.HasSuffix(own.pkg, "/...") && strings.HasPrefix(inside, pkg+"/")
-		if below || listed(own.may, inside) {
+		if below || listed(own.allowed, inside) {
 			return ""
 		}
 		return own.why
 	}
-	r, named := find(reach, imported)
+	r, named := find(importRules, imported)
 	switch {
-	case named && listed(r.may, pkg):
+	case named && listed(r.allowed, pkg):
 		return ""
 	case named:
 		return r.why
@@ -162,13 +162,13 @@ func refuse(pkg string, own row, imported string) string {
 	return "" // the rest of the standard library
 }
 
-func find(table []row, pkg string) (row, bool) {
+func find(table []rule, pkg string) (rule, bool) {
 	for _, r := range table {
 		if matches(r.pkg, pkg) {
 			return r, true
 		}
 	}
-	return row{}, false
+	return rule{}, false
 }
 
 func listed(patterns []string, pkg string) bool {

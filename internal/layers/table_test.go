@@ -1,12 +1,12 @@
 package layers
 
-// row is a rule of the layers of docs/ARCHITECTURE.md. A package may import the packages in the
+// rule is a rule of the layers of docs/ARCHITECTURE.md. A package may import the packages in the
 // list of its own row, and no other package of this module. A row of the form "folder/..." also
 // lets a package import the packages below it.
-type row struct {
-	pkg string   // "a/b" is that package, "a/b/..." is it and all below it
-	may []string // the same form
-	why string   // shown when the rule is broken
+type rule struct {
+	pkg     string   // "a/b" is that package, "a/b/..." is it and all below it
+	allowed []string // the same form
+	why     string   // shown when the rule is broken
 }
 
 var (
@@ -20,9 +20,9 @@ var (
 	load   = join(layer5, "internal/load/...")
 )
 
-// ours has a row for each package of this module, lowest layer first. The first row that matches a
-// package applies.
-var ours = []row{
+// moduleRules has a row for each package of this module, lowest layer first. The first row that
+// matches a package applies.
+var moduleRules = []rule{
 	// 0
 	{"internal/clock", nil, "layer 0 uses the standard library only"},
 	{"internal/water", nil, "layer 0 uses the standard library only"},
@@ -111,10 +111,10 @@ var ours = []row{
 		"the command starts bench and chaos, which do not know it"},
 }
 
-// reach says who may import packages outside of this module. A path without a row may be imported
-// by nobody: a new dependency is a decision, and its row gives the reason. The first row that
-// matches the path applies.
-var reach = []row{
+// importRules says who may import packages outside of this module. A path without a row may be
+// imported by nobody: a new dependency is a decision, and its row gives the reason. The first row
+// that matches the path applies.
+var importRules = []rule{
 	{"github.com/asynkron/protoactor-go/...", []string{"supervisor/otp/...", "bench/actor"},
 		"actors are written against otp, protoactor is how it runs them, and what it is measured beside"},
 	{"github.com/thejerf/suture/v4", []string{"supervisor/..."},

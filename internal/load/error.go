@@ -61,9 +61,9 @@ func statusError(r *http.Response) StatusError {
 	}
 }
 
-// Final reports whether an error is a server's permanent answer: the called tool or method does not
-// exist, the params are invalid, or the tool has failed.
-func Final(err error) bool {
+// Permanent reports whether an error is a server's permanent answer: the called tool or method does
+// not exist, the params are invalid, or the tool has failed.
+func Permanent(err error) bool {
 	if answer, ok := errors.AsType[*CallError](err); ok {
 		return answer.Code == jsonrpc.CodeInvalidParams || answer.Code == jsonrpc.CodeMethodNotFound
 	}

@@ -44,7 +44,7 @@ func TestFinalErrorsAreTheServersWord(t *testing.T) {
 		{errors.New("connection reset"), false},
 		{nil, false},
 	} {
-		if got := Final(test.err); got != test.want {
+		if got := Permanent(test.err); got != test.want {
 			t.Errorf("%v: %t", test.err, got)
 		}
 	}

@@ -38,11 +38,11 @@ func NewFigure(name, unit string, samples []float64, goal float64) Figure {
 	return f
 }
 
-// NewShare summarizes by how much the subject exceeds the baseline, from measurements taken in
+// NewDifference summarizes by how much the subject exceeds the baseline, from measurements taken in
 // pairs side by side. A disturbance of the machine hits both sides of a pair equally often, so that
 // single differences say little. Therefore the figure is judged by the 95 % interval of the median
 // difference, if there is a goal.
-func NewShare(name, unit string, baseline, subject []float64, goal float64) Figure {
+func NewDifference(name, unit string, baseline, subject []float64, goal float64) Figure {
 	differences := make([]float64, len(subject))
 	for i := range differences {
 		differences[i] = subject[i] - baseline[i]

@@ -49,7 +49,8 @@ func TestShareIsJudgedByItsMedian(t *testing.T) {
 	}
 	subject[3], subject[30], baseline[20] = 500, 700, 600
 	for goal, want := range map[float64]Verdict{10: Pass, 5: Pass, 4.9: Fail, 0: ""} {
-		if f := NewShare("share", "ms", baseline, subject, goal); f.Verdict != want || f.Median != 5 ||
+		if f := NewDifference("share", "ms", baseline, subject, goal); f.Verdict != want ||
+			f.Median != 5 ||
 			f.Goal != goal {
 			t.Errorf("with goal %v: %+v, want %q", goal, f, want)
 		}
@@ -57,7 +58,7 @@ func TestShareIsJudgedByItsMedian(t *testing.T) {
 	for i := range 25 {
 		subject[2*i] += 10
 	}
-	if f := NewShare("share", "ms", baseline, subject, 10); f.Verdict != Unclear {
+	if f := NewDifference("share", "ms", baseline, subject, 10); f.Verdict != Unclear {
 		t.Errorf("%+v", f)
 	}
 }

@@ -27,8 +27,8 @@ type Listener struct {
 // NewListener returns a Listener for a session.
 func NewListener(s *Session) *Listener { return &Listener{s, map[string]struct{}{}} }
 
-// Listening says how to make and listen to one call.
-type Listening struct {
+// ListenOptions says how to make and listen to one call.
+type ListenOptions struct {
 	// Tool takes the nonce as its argument message and returns it after a number of steps. Each step
 	// takes MS milliseconds and sends a progress notification with its number, from 1 on.
 	Tool  string
@@ -46,8 +46,8 @@ type Listening struct {
 	Back int
 }
 
-// Heard describes the messages on the stream of a call.
-type Heard struct {
+// StreamReport describes the messages on the stream of a call.
+type StreamReport struct {
 	Events   uint64 // messages, without replays
 	Resumed  uint64 // times the client resumed and got the rest
 	Refused  uint64 // times the host refused to resume
@@ -68,12 +68,13 @@ const (
 )
 
 // Call makes one call, and returns its nonce as Client.Call does.
-func (l *Listener) Call(ctx context.Context, nonce Nonce, o Listening) (heard Heard, got Nonce,
+func (l *Listener) Call(ctx context.Context, nonce Nonce,
+	o ListenOptions) (heard StreamReport, got Nonce,
 	err error) {
 	if len(l.seen) > maxSeen {
 		clear(l.seen)
 	}
-	h := &hearing{Listening: o, listener: l, heard: &heard, token: string(nonce)}
+	h := &streamCall{ListenOptions: o, listener: l, heard: &heard, token: string(nonce)}
 	ctx, end := h.limit(ctx)
 	defer end()
 	args := fmt.Sprintf(`{"message":%s,"steps":%d,"ms":%d}`, quote(string(nonce)), o.Steps, o.MS)
@@ -103,18 +104,18 @@ func (l *Listener) Call(ctx context.Context, nonce Nonce, o Listening) (heard He
 		}
 		known := len(h.events)
 		if err = h.read(response); len(h.events) == known {
-			pause(ctx, comeBack)
+			sleep(ctx, comeBack)
 		}
 	}
 	got, err = h.outcome(h.late(ctx, err))
 	return heard, got, err
 }
 
-// hearing is the state of one call.
-type hearing struct {
-	Listening
+// streamCall is the state of one call.
+type streamCall struct {
+	ListenOptions
 	listener *Listener
-	heard    *Heard
+	heard    *StreamReport
 	token    string
 
 	events   []event // all messages, in the order in which they came
@@ -138,7 +139,7 @@ type event struct {
 var errCut = errors.New("the client leaves")
 
 // limit applies the timeout to the call.
-func (h *hearing) limit(ctx context.Context) (_ context.Context, end func()) {
+func (h *streamCall) limit(ctx context.Context) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if h.Timeout > 0 {
 		h.timer = time.AfterFunc(h.Timeout, func() { cancel(context.DeadlineExceeded) })
@@ -152,7 +153,7 @@ func (h *hearing) limit(ctx context.Context) (_ context.Context, end func()) {
 }
 
 // late replaces an error after a timeout by one that says how far the call was.
-func (h *hearing) late(ctx context.Context, err error) error {
+func (h *streamCall) late(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("after %d messages and step %g of %d: %w", len(h.events), h.told,
 			h.Steps, cause)
@@ -162,14 +163,14 @@ func (h *hearing) late(ctx context.Context, err error) error {
 
 // read reads one stream to its end, or until the client leaves it. It also reads on after the
 // answer, because further messages would be errors.
-func (h *hearing) read(response *http.Response) error {
+func (h *streamCall) read(response *http.Response) error {
 	defer response.Body.Close()
 	return EachEvent(response.Body, h.event)
 }
 
 // resume resumes the stream as if the last back messages had not arrived. It retries if the host is
 // unreachable.
-func (h *hearing) resume(ctx context.Context, back int) (*http.Response, error) {
+func (h *streamCall) resume(ctx context.Context, back int) (*http.Response, error) {
 	if h.cursor == "" {
 		return nil, ErrNoReply
 	}
@@ -198,12 +199,12 @@ func (h *hearing) resume(ctx context.Context, back int) (*http.Response, error) 
 		case ctx.Err() != nil || time.Now().After(end):
 			return nil, err
 		}
-		pause(ctx, comeBack)
+		sleep(ctx, comeBack)
 	}
 }
 
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
@@ -211,7 +212,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // event handles one event. It copies the data that it keeps.
-func (h *hearing) event(id string, data []byte) error {
+func (h *streamCall) event(id string, data []byte) error {
 	if id != "" {
 		h.cursor = id
 	}
@@ -240,7 +241,7 @@ func (h *hearing) event(id string, data []byte) error {
 
 // again handles an event where a replay is due. It reports whether the event is a replay; otherwise
 // the event is new. Missing replays are a gap, because a host keeps only a bounded history.
-func (h *hearing) again(id string, data []byte) bool {
+func (h *streamCall) again(id string, data []byte) bool {
 	want := h.events[h.next]
 	at := slices.IndexFunc(h.events, func(e event) bool { return e.id == id })
 	switch {
@@ -272,7 +273,7 @@ func endedWithHost(data []byte) bool {
 }
 
 // message checks one message against those before.
-func (h *hearing) message(data []byte) error {
+func (h *streamCall) message(data []byte) error {
 	var m struct {
 		message
 		Params struct {
@@ -321,7 +322,7 @@ func (h *hearing) message(data []byte) error {
 }
 
 // outcome returns the outcome of the call.
-func (h *hearing) outcome(err error) (Nonce, error) {
+func (h *streamCall) outcome(err error) (Nonce, error) {
 	switch {
 	case h.answered && h.answer.Error != nil:
 		return "", h.answer.Error
@@ -337,10 +338,10 @@ func (h *hearing) outcome(err error) (Nonce, error) {
 	return "", ErrNoReply
 }
 
-func (h *hearing) slip(format string, args ...any) {
+func (h *streamCall) slip(format string, args ...any) {
 	h.heard.Slips = append(h.heard.Slips, fmt.Sprintf(format, args...))
 }
 
-func (h *hearing) gap(format string, args ...any) {
+func (h *streamCall) gap(format string, args ...any) {
 	h.heard.Gaps = append(h.heard.Gaps, fmt.Sprintf(format, args...))
 }

@@ -53,7 +53,7 @@ func scripted(t *testing.T, scripts ...string) (url string, asked *[]string) {
 // listening returns a session that is already open.
 func listening(t *testing.T, url string) *Session {
 	s := &Session{options: SessionOptions{URL: url}, headers: http.Header{}}
-	t.Cleanup(s.Rest)
+	t.Cleanup(s.CloseIdle)
 	return s
 }
 
@@ -100,7 +100,7 @@ func TestListenerFindsOutWhatIsOutOfOrder(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			url, asked := scripted(t, test.scripts...)
 			l := NewListener(listening(t, url))
-			heard, got, err := l.Call(t.Context(), "n1-1", Listening{
+			heard, got, err := l.Call(t.Context(), "n1-1", ListenOptions{
 				Tool: "steps", Steps: 3, Cut: test.cut, Back: test.back,
 			})
 			if err != nil || got != "n1-1" {
@@ -126,7 +126,9 @@ func TestListenerTakesTheEndOfACallWithItsHost(t *testing.T) {
 	for script, gaps := range map[string]int{"restarted=b1": 0, "crashed=b1": 1} {
 		url, _ := scripted(t, "p1 p2", script, "ok")
 		l := NewListener(listening(t, url))
-		heard, _, err := l.Call(t.Context(), "n1-1", Listening{Tool: "steps", Steps: 3, Cut: 2, Back: 1})
+		heard, _, err := l.Call(t.Context(), "n1-1", ListenOptions{
+			Tool: "steps", Steps: 3, Cut: 2, Back: 1,
+		})
 		var e *CallError
 		if !errors.As(err, &e) || len(heard.Slips) != 0 || len(heard.Gaps) != gaps {
 			t.Errorf("%s: %v, slips %q, gaps %q, want %d", script, err, heard.Slips, heard.Gaps, gaps)
@@ -138,7 +140,7 @@ func TestListenerTakesTheEndOfACallWithItsHost(t *testing.T) {
 func TestListenerIsPatientWithSilence(t *testing.T) {
 	url, _ := scripted(t, "p1", "", "", "", "p2 p3 ok")
 	began := time.Now()
-	heard, _, err := NewListener(listening(t, url)).Call(t.Context(), "n1-1", Listening{
+	heard, _, err := NewListener(listening(t, url)).Call(t.Context(), "n1-1", ListenOptions{
 		Tool: "steps", Steps: 3,
 	})
 	if took := time.Since(began); err != nil || heard.Resumed != 4 || took < 3*comeBack {
@@ -186,7 +188,7 @@ func TestListenerWaitsAsLongAsACallGetsOn(t *testing.T) {
 					}
 				})
 				began := time.Now()
-				_, _, err := NewListener(s).Call(t.Context(), "n1-1", Listening{
+				_, _, err := NewListener(s).Call(t.Context(), "n1-1", ListenOptions{
 					Tool: "steps", Steps: 3, Timeout: timeout,
 				})
 				if took := time.Since(began); took != test.at {
@@ -227,7 +229,7 @@ func (f streaming) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestListenerSaysWhyThereIsNoAnswer(t *testing.T) {
 	url, _ := scripted(t, "p1 p2", "404")
 	l := NewListener(listening(t, url))
-	heard, _, err := l.Call(t.Context(), "n1-1", Listening{Tool: "steps", Steps: 3})
+	heard, _, err := l.Call(t.Context(), "n1-1", ListenOptions{Tool: "steps", Steps: 3})
 	var status StatusError
 	if !errors.As(err, &status) || status.Status != 404 || heard.Refused != 1 {
 		t.Errorf("%+v, %v", heard, err)

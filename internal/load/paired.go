@@ -80,9 +80,9 @@ func Difference(baseline, subject []float64, seed uint64) (Estimate, error) {
 	return Estimate{Ratio: median(differences), Low: low, High: high, Pairs: len(differences)}, nil
 }
 
-// Moved estimates the ratio of the mean of later to the mean of earlier, for measurements of two
-// runs that are not paired. Measurements must be positive. The interval is Welch's.
-func Moved(earlier, later []float64) (Estimate, error) {
+// UnpairedRatio estimates the ratio of the mean of later to the mean of earlier, for measurements
+// of two runs that are not paired. Measurements must be positive. The interval is Welch's.
+func UnpairedRatio(earlier, later []float64) (Estimate, error) {
 	if min(len(earlier), len(later)) < MinPairs {
 		return Estimate{}, fmt.Errorf("%d measurements before and %d after, want at least %d",
 			len(earlier), len(later), MinPairs)

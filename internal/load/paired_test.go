@@ -91,7 +91,7 @@ func TestMovedCoversTheTruthAsWell(t *testing.T) {
 		for i := range b {
 			b[i] = truth * math.Exp(0.1*random.NormFloat64())
 		}
-		e, err := Moved(a, b)
+		e, err := UnpairedRatio(a, b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,15 +218,15 @@ func TestMovedTellsWhatChangedFromNoise(t *testing.T) {
 		{"the same", []float64{9.8, 10.4, 10.9, 9.1, 10}, false},
 		{"twice", []float64{20, 22, 18, 21, 19}, true},
 	} {
-		e, err := Moved(before, test.after)
+		e, err := UnpairedRatio(before, test.after)
 		if err != nil || (e.Low > 1) != test.moved || e.Low > e.Ratio || e.High < e.Ratio {
 			t.Errorf("%s: %+v, %v", test.name, e, err)
 		}
 	}
-	if _, err := Moved(before, before[:4]); err == nil {
+	if _, err := UnpairedRatio(before, before[:4]); err == nil {
 		t.Error("four rounds were accepted")
 	}
-	if _, err := Moved(before, []float64{0, 1, 1, 1, 1}); err == nil {
+	if _, err := UnpairedRatio(before, []float64{0, 1, 1, 1, 1}); err == nil {
 		t.Error("0 was accepted")
 	}
 }

@@ -169,8 +169,8 @@ func (s *Session) Listen(ctx context.Context) (io.ReadCloser, error) {
 	return response.Body, nil
 }
 
-// Rest closes idle connections. The next call opens another.
-func (s *Session) Rest() { s.http.CloseIdleConnections() }
+// CloseIdle closes idle connections. The next call opens another.
+func (s *Session) CloseIdle() { s.http.CloseIdleConnections() }
 
 // closePause is the wait before Close tries again, if it was rate-limited or the host cannot serve
 // it now. closeTime bounds all attempts. A session that stays open would look like a leak of the
@@ -236,7 +236,7 @@ func (s *Session) request(ctx context.Context, method, params string) (answer me
 	}
 	headers := s.headers
 	if s.options.Modern {
-		headers, params = s.alone(method, params)
+		headers, params = s.stateless(method, params)
 	}
 	response, err := s.post(ctx, headers,
 		[]byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":`+params+`}`))
@@ -280,9 +280,9 @@ func (s *Session) request(ctx context.Context, method, params string) (answer me
 	return message{}, nil, ErrNoReply
 }
 
-// alone makes a request of revision 2026-07-28, which is stateless: its params describe the client,
-// and its header fields the method and the tool.
-func (s *Session) alone(method, params string) (http.Header, string) {
+// stateless makes a request of revision 2026-07-28, which is stateless: its params describe the
+// client, and its header fields the method and the tool.
+func (s *Session) stateless(method, params string) (http.Header, string) {
 	rest := strings.TrimPrefix(params, "{")
 	if rest != "}" {
 		rest = "," + rest

@@ -13,7 +13,9 @@ import (
 // The commands that tests run. Each is built at most once in a test process, and only when a test
 // asks for it.
 var (
-	hostBinary   = sync.OnceValues(func() (string, error) { return build("mcpd/cmd/mcpd", "", Raced) })
+	hostBinary = sync.OnceValues(func() (string, error) {
+		return build("mcpd/cmd/mcpd", "", RaceEnabled)
+	})
 	serverBinary = sync.OnceValues(func() (string, error) {
 		return build("mcpd/internal/mcptest/testserver", "", false)
 	})
@@ -96,7 +98,7 @@ func Mcpd(t testing.TB) string {
 
 // Broken returns the path of a host that was built with a tag that breaks it. The files with that
 // tag describe the bug.
-func Broken(t testing.TB, tag string) string {
+func BrokenHost(t testing.TB, tag string) string {
 	t.Helper()
 	return binary(t, func() (string, error) { return build("mcpd/cmd/mcpd", tag, false) })
 }

@@ -28,8 +28,8 @@ func Goroutines(profile string) map[string]int {
 	return running
 }
 
-// Total sums the samples of a host's metrics whose name and labels begin with the text begin.
-func Total(t testing.TB, metrics, begin string) (sum float64) {
+// SumMetric sums the samples of a host's metrics whose name and labels begin with the text begin.
+func SumMetric(t testing.TB, metrics, begin string) (sum float64) {
 	t.Helper()
 	for line := range strings.Lines(metrics) {
 		sample, value, _ := strings.Cut(strings.TrimSpace(line), " ")

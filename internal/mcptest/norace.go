@@ -2,5 +2,5 @@
 
 package mcptest
 
-// Raced says that the race detector is in this test, and in the host that it runs.
-const Raced = false
+// RaceEnabled says that the race detector is in this test, and in the host that it runs.
+const RaceEnabled = false

@@ -15,8 +15,8 @@ import (
 // sessionTime is how much longer than the SDK's own timeout a test waits for the SDK.
 const sessionTime = 20 * time.Second
 
-// Way is how a session connects to its server: through a program, or at an endpoint.
-type Way struct {
+// ServerAddress is how a session connects to its server: through a program, or at an endpoint.
+type ServerAddress struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`

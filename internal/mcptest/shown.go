@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-var shown = regexp.MustCompile(`^([a-z0-9/_]+)\.((?:Test|Benchmark|Fuzz)\w+)(?:/([\w-]+))?$`)
+var testName = regexp.MustCompile(`^([a-z0-9/_]+)\.((?:Test|Benchmark|Fuzz)\w+)(?:/([\w-]+))?$`)
 
 // TestExists finds a test that a document names by the folder of its package, a dot and its
 // function, as "protocol.TestGate". A script of testdata may follow after a slash. The argument
 // root is the top of the repository.
 func TestExists(t testing.TB, root, name string) bool {
 	t.Helper()
-	m := shown.FindStringSubmatch(name)
+	m := testName.FindStringSubmatch(name)
 	if m == nil {
 		return false
 	}

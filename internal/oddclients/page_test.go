@@ -25,13 +25,13 @@ func page() string {
 	var b strings.Builder
 	b.WriteString(head)
 	for _, o := range table {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", o.name, sent(o), o.want, o.right)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", o.name, describe(o), o.want, o.right)
 	}
 	return b.String()
 }
 
-// sent describes the unusual parts of a request.
-func sent(o odd) string {
+// describe describes the unusual parts of a request.
+func describe(o odd) string {
 	var parts []string
 	for i, line := range strings.Split(strings.TrimRight(o.head, "\n"), "\n") {
 		if strings.HasPrefix(line, "!") || i == 0 && line == strings.TrimRight(post, "\n") {

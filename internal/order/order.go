@@ -9,12 +9,12 @@ import (
 	"slices"
 )
 
-// Of iterates over a map from the least key to the greatest. Elements that are deleted meanwhile
-// are skipped; elements that are added may be skipped.
-func Of[K cmp.Ordered, V any](m map[K]V) iter.Seq2[K, V] { return By(m, cmp.Compare[K]) }
+// Sorted iterates over a map from the least key to the greatest. Elements that are deleted
+// meanwhile are skipped; elements that are added may be skipped.
+func Sorted[K cmp.Ordered, V any](m map[K]V) iter.Seq2[K, V] { return SortedBy(m, cmp.Compare[K]) }
 
-// By is like Of, for keys that are compared by a function.
-func By[K comparable, V any](m map[K]V, compare func(a, b K) int) iter.Seq2[K, V] {
+// SortedBy is like Of, for keys that are compared by a function.
+func SortedBy[K comparable, V any](m map[K]V, compare func(a, b K) int) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		if len(m) == 0 { // the common case on the path of a request
 			return

@@ -12,11 +12,11 @@ func TestAMapIsGoneThroughInOrder(t *testing.T) {
 		m[i] = strings.Repeat("x", 100-i)
 	}
 	var up, down []int
-	for k := range Of(m) {
+	for k := range Sorted(m) {
 		up = append(up, k)
 		delete(m, k+1) // delete every other key
 	}
-	for k, v := range By(m, func(a, b int) int { return b - a }) {
+	for k, v := range SortedBy(m, func(a, b int) int { return b - a }) {
 		if down = append(down, k); v != m[k] || len(down) == 3 {
 			break
 		}

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alone runs this program again in its own network namespace, and waits until it exits. It returns
-// an error if the kernel denies the namespace.
-func alone() (*exec.Cmd, error) {
+// runIsolated runs this program again in its own network namespace, and waits until it exits. It
+// returns an error if the kernel denies the namespace.
+func runIsolated() (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func alone() (*exec.Cmd, error) {
 	runtime.LockOSThread() // Pdeathsig kills the child when this thread exits
 	defer runtime.UnlockOSThread()
 	command := exec.Command(self, os.Args[1:]...)
-	command.Env = append(os.Environ(), apart+"=1")
+	command.Env = append(os.Environ(), isolatedVariable+"=1")
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	attributes := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {

@@ -7,6 +7,6 @@ import (
 	"os/exec"
 )
 
-func alone() (*exec.Cmd, error) { return nil, errors.ErrUnsupported }
+func runIsolated() (*exec.Cmd, error) { return nil, errors.ErrUnsupported }
 
 func loopback() error { return errors.ErrUnsupported }

@@ -71,18 +71,18 @@ func TestListsAreComparedByName(t *testing.T) {
 
 // A request's notifications are those of one method that contain a text, in their order.
 func TestNotificationsAreHeard(t *testing.T) {
-	e := &ear{}
+	e := &recorder{}
 	say := func(token string, n float64) {
-		e.take(progress, map[string]any{"progressToken": token, "progress": n})
+		e.record(progress, map[string]any{"progressToken": token, "progress": n})
 	}
 	say("a", 0) // not recorded yet
 	e.want(&events{Method: progress, Has: `"a"`, Await: 2})
 	say("a", 1)
 	say("b", 1)
-	e.take(logged, "a")
+	e.record(logged, "a")
 	say("a", 2)
 	e.await(e.wants)
-	if got, want := short(e.saw()),
+	if got, want := short(e.stop()),
 		`[{"progress":1,"progressToken":"a"},{"progress":2,"progressToken":"a"}]`; got != want {
 		t.Errorf("heard %s, want %s", got, want)
 	}
@@ -93,18 +93,18 @@ func TestNotificationsAreHeard(t *testing.T) {
 
 // A rule applies only where its fields match, and applies reports the values that matched.
 func TestRulesAreNarrow(t *testing.T) {
-	r := rule{ways: []way{own}, clients: []string{"Go"}, steps: []string{"ping"},
-		paths: []string{".a[*].b"}, holds: func(about, difference) bool {
+	r := rule{ways: []way{ownEndpoint}, clients: []string{"Go"}, steps: []string{"ping"},
+		paths: []string{".a[*].b"}, holds: func(location, difference) bool {
 			return true
 		}}
-	good, path := about{way: own, sdk: "Go", step: "ping"}, ".a[7].b"
+	good, path := location{way: ownEndpoint, sdk: "Go", step: "ping"}, ".a[7].b"
 	if by, ok := r.applies(good, difference{path: path}); !ok || !slices.Equal(by, r.values()) {
 		t.Errorf("applies by %q: %t, want %q", by, ok, r.values())
 	}
-	for name, bad := range map[string]about{
-		"way":    {way: joint, sdk: "Go", step: "ping"},
-		"client": {way: own, sdk: "TypeScript 1", step: "ping"},
-		"step":   {way: own, sdk: "Go", step: "tools/call"},
+	for name, bad := range map[string]location{
+		"way":    {way: aggregate, sdk: "Go", step: "ping"},
+		"client": {way: ownEndpoint, sdk: "TypeScript 1", step: "ping"},
+		"step":   {way: ownEndpoint, sdk: "Go", step: "tools/call"},
 	} {
 		if _, ok := r.applies(bad, difference{path: path}); ok {
 			t.Errorf("it applies to another %s", name)
@@ -120,7 +120,7 @@ func TestRulesAreNarrow(t *testing.T) {
 // A difference without a rule is a fault, and so is a rule without a difference.
 func TestReportJudges(t *testing.T) {
 	r := newReport(nil)
-	a := about{server: published{name: "s"}, way: joint, step: "tools/list"}
+	a := location{server: published{name: "s"}, way: aggregate, step: "tools/list"}
 	r.add(a, "tools/list", []difference{{".items.a.name", "a", "s__a"}, {".items.a.title", "a", "b"},
 		{".items.a.other.Name", "a", "s__a"}}, 2)
 	want := `s, , aggregate, tools/list.items.a.title: "a" directly, "b" through mcpd`

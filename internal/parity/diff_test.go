@@ -65,13 +65,13 @@ func members(path string, a, b map[string]any) (found []difference, compared int
 		names[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		more, n := compare(path+"."+name, at(a, name), at(b, name))
+		more, n := compare(path+"."+name, memberOf(a, name), memberOf(b, name))
 		found, compared = append(found, more...), compared+n
 	}
 	return found, compared + 1
 }
 
-func at(object map[string]any, name string) any {
+func memberOf(object map[string]any, name string) any {
 	if v, ok := object[name]; ok {
 		return v
 	}

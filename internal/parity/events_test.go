@@ -46,22 +46,22 @@ const (
 	quietTime = 500 * time.Millisecond
 )
 
-// ear records the notifications of one session of the Go client.
-type ear struct {
+// recorder records the notifications of one session of the Go client.
+type recorder struct {
 	mu    sync.Mutex
 	wants *events // nil for none
 	heard []any
 }
 
-// hear is the middleware that records notifications.
-func (e *ear) hear(next mcp.MethodHandler) mcp.MethodHandler {
+// middleware is the middleware that records notifications.
+func (e *recorder) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		e.take(method, r.GetParams())
+		e.record(method, r.GetParams())
 		return next(ctx, method, r)
 	}
 }
 
-func (e *ear) take(method string, params any) {
+func (e *recorder) record(method string, params any) {
 	text, err := json.Marshal(params)
 	if err != nil {
 		panic(err)
@@ -69,19 +69,19 @@ func (e *ear) take(method string, params any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.wants != nil && e.wants.Method == method && strings.Contains(string(text), e.wants.Has) {
-		e.heard = append(e.heard, plain(json.RawMessage(text)))
+		e.heard = append(e.heard, toJSON(json.RawMessage(text)))
 	}
 }
 
 // want discards the recorded notifications and starts to record those that w selects.
-func (e *ear) want(w *events) {
+func (e *recorder) want(w *events) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.wants, e.heard = w, []any{}
 }
 
 // await waits until w.Await notifications arrived. If w.Await is 0, it waits for quietTime.
-func (e *ear) await(w *events) {
+func (e *recorder) await(w *events) {
 	limit := time.Now().Add(awaitTime)
 	if w.Await == 0 {
 		limit = time.Now().Add(quietTime)
@@ -91,14 +91,14 @@ func (e *ear) await(w *events) {
 	}
 }
 
-func (e *ear) count() int {
+func (e *recorder) count() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.heard)
 }
 
-// saw stops recording and returns the recorded notifications.
-func (e *ear) saw() []any {
+// stop stops recording and returns the recorded notifications.
+func (e *recorder) stop() []any {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.wants = nil

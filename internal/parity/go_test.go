@@ -42,15 +42,15 @@ func goSession(ctx context.Context, s session) seen {
 		},
 	})
 	client.AddRoots(&mcp.Root{URI: s.Root, Name: "root"})
-	e := &ear{}
-	client.AddReceivingMiddleware(e.hear)
+	e := &recorder{}
+	client.AddReceivingMiddleware(e.middleware)
 	connected, err := client.Connect(connecting, s.transport(), nil)
 	if err != nil {
 		return seen{Name: s.Name, Refused: failure(err)}
 	}
 	defer connected.Close()
 	greeting := connected.InitializeResult()
-	saw := seen{Name: s.Name, Greeting: plain(map[string]any{
+	saw := seen{Name: s.Name, Greeting: toJSON(map[string]any{
 		"capabilities": greeting.Capabilities, "serverInfo": greeting.ServerInfo,
 		"instructions": greeting.Instructions,
 	})}
@@ -84,10 +84,10 @@ func failure(err error) map[string]any {
 			told["data"] = wire.Data
 		}
 	}
-	return plain(told).(map[string]any)
+	return toJSON(told).(map[string]any)
 }
 
-func outcome(ctx context.Context, s *mcp.ClientSession, e *ear, one step) any {
+func outcome(ctx context.Context, s *mcp.ClientSession, e *recorder, one step) any {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	saw := map[string]any{}
@@ -99,12 +99,12 @@ func outcome(ctx context.Context, s *mcp.ClientSession, e *ear, one step) any {
 	result, err := request(ctx, s, one)
 	if one.Events != nil {
 		e.await(one.Events)
-		saw["events"] = e.saw()
+		saw["events"] = e.stop()
 	}
 	if err != nil {
 		saw["error"] = failure(err)
 	} else {
-		saw["result"] = plain(result)
+		saw["result"] = toJSON(result)
 	}
 	return saw
 }
@@ -112,21 +112,21 @@ func outcome(ctx context.Context, s *mcp.ClientSession, e *ear, one step) any {
 func request(ctx context.Context, s *mcp.ClientSession, one step) (any, error) {
 	switch one.Method {
 	case "tools/call":
-		return asked(ctx, one, s.CallTool)
+		return sendParams(ctx, one, s.CallTool)
 	case "resources/read":
-		return asked(ctx, one, s.ReadResource)
+		return sendParams(ctx, one, s.ReadResource)
 	case "prompts/get":
-		return asked(ctx, one, s.GetPrompt)
+		return sendParams(ctx, one, s.GetPrompt)
 	case "completion/complete":
-		return asked(ctx, one, s.Complete)
+		return sendParams(ctx, one, s.Complete)
 	case "ping":
 		return struct{}{}, s.Ping(ctx, nil)
 	case "logging/setLevel":
-		return silent(ctx, one, s.SetLoggingLevel)
+		return sendEmpty(ctx, one, s.SetLoggingLevel)
 	case "resources/subscribe":
-		return silent(ctx, one, s.Subscribe)
+		return sendEmpty(ctx, one, s.Subscribe)
 	case "resources/unsubscribe":
-		return silent(ctx, one, s.Unsubscribe)
+		return sendEmpty(ctx, one, s.Unsubscribe)
 	case "tools/list":
 		return listed(s.Tools(ctx, nil), "tools")
 	case "prompts/list":
@@ -139,16 +139,16 @@ func request(ctx context.Context, s *mcp.ClientSession, one step) (any, error) {
 	panic("parity: no step " + one.Method)
 }
 
-// silent sends a request that has an empty result.
-func silent[P any](ctx context.Context, one step,
+// sendEmpty sends a request that has an empty result.
+func sendEmpty[P any](ctx context.Context, one step,
 	send func(context.Context, *P) error) (struct{}, error) {
-	return asked(ctx, one, func(ctx context.Context, params *P) (struct{}, error) {
+	return sendParams(ctx, one, func(ctx context.Context, params *P) (struct{}, error) {
 		return struct{}{}, send(ctx, params)
 	})
 }
 
-// asked sends the params of the step.
-func asked[P, R any](ctx context.Context, one step,
+// sendParams sends the params of the step.
+func sendParams[P, R any](ctx context.Context, one step,
 	send func(context.Context, *P) (R, error)) (R, error) {
 	var params P
 	if err := json.Unmarshal(one.Params, &params); err != nil {

@@ -16,21 +16,22 @@ var (
 	update = flag.Bool("update", false, "write docs/parity.md; needs -full")
 )
 
-// apart is the environment variable that is set in the process with its own network namespace.
-const apart = "MCPD_PARITY_APART"
+// isolatedVariable is the environment variable that is set in the process with its own network
+// namespace.
+const isolatedVariable = "MCPD_PARITY_APART"
 
 // TestMain downloads what the tests need and then runs them without a network, so that no server
 // can send anything off this machine.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if os.Getenv(apart) == "" && prepare() == nil {
-		command, err := alone()
+	if os.Getenv(isolatedVariable) == "" && prepare() == nil {
+		command, err := runIsolated()
 		if err == nil {
 			os.Exit(command.ProcessState.ExitCode())
 		}
 		fmt.Fprintln(os.Stderr, "parity: the tests run beside the network:", err)
 	}
-	if os.Getenv(apart) != "" {
+	if os.Getenv(isolatedVariable) != "" {
 		if err := loopback(); err != nil {
 			fmt.Fprintln(os.Stderr, "parity:", err)
 			os.Exit(1)

@@ -17,7 +17,8 @@ import (
 // explains each difference, and each rule has a difference.
 func TestParity(t *testing.T) {
 	all := servers(*full)
-	direct, single, whole := newPlace(t, "way-1", all), newPlace(t, "way-2", all), newPlace(t,
+	direct, single, whole := newServerSet(t, "way-1", all), newServerSet(t, "way-2",
+		all), newServerSet(t,
 		"way-3", all)
 	report := newReport(all)
 	for _, client := range sdks {
@@ -47,7 +48,7 @@ type run struct {
 	base   map[string]seen // direct results, by server
 }
 
-func (r *run) refill(places ...*place) {
+func (r *run) refill(places ...*serverSet) {
 	for _, p := range places {
 		for _, s := range r.all {
 			if s.kind != stdio {
@@ -60,7 +61,7 @@ func (r *run) refill(places ...*place) {
 	}
 }
 
-func (r *run) direct(p *place) {
+func (r *run) direct(p *serverSet) {
 	var sessions []session
 	for _, s := range r.all {
 		sessions = append(sessions, p.direct(r.t, s))
@@ -82,27 +83,27 @@ func (r *run) direct(p *place) {
 }
 
 // own surveys each server at its own endpoint.
-func (r *run) own(p *place, url string) {
+func (r *run) own(p *serverSet, url string) {
 	var sessions []session
 	for _, s := range r.all {
 		sessions = append(sessions, session{
 			Name: s.name, URL: url + "/" + s.name + "/mcp", Root: p.root(),
-			Steps: append(listSteps(), in(p.dir(s), s.steps)...),
+			Steps: append(listSteps(), withDir(p.dir(s), s.steps)...),
 		})
 	}
 	for i, saw := range r.survey(p, sessions) {
-		r.compare(about{server: r.all[i], way: own}, saw)
+		r.compare(location{server: r.all[i], way: ownEndpoint}, saw)
 	}
 }
 
 // joint surveys all servers at the endpoint of the aggregate.
-func (r *run) joint(p *place, url string) {
-	lists := r.settled(p, url)
+func (r *run) joint(p *serverSet, url string) {
+	lists := r.awaitLists(p, url)
 	one := session{Name: "all", URL: url, Root: p.root(), Steps: listSteps()}
 	parts := map[string]*part{}
 	for _, s := range r.all {
 		parts[s.name] = partOf(s, r.base[s.name], lists)
-		for _, step := range in(p.dir(s), s.steps) {
+		for _, step := range withDir(p.dir(s), s.steps) {
 			one.Steps = append(one.Steps, step.aggregated(s.name, parts[s.name].owned))
 		}
 	}
@@ -118,16 +119,16 @@ func (r *run) joint(p *place, url string) {
 			Steps: append(now.lists, saw.Steps[next:next+len(s.steps)]...),
 		}
 		next += len(s.steps)
-		r.compare(about{server: s, way: joint, known: now.known}, mine)
+		r.compare(location{server: s, way: aggregate, known: now.known}, mine)
 	}
 }
 
 // settleTime limits the time until the aggregate lists every server.
 const settleTime = 3 * time.Minute
 
-// settled waits until the aggregate lists all items that the servers list directly, and returns its
-// lists.
-func (r *run) settled(p *place, url string) []any {
+// awaitLists waits until the aggregate lists all items that the servers list directly, and returns
+// its lists.
+func (r *run) awaitLists(p *serverSet, url string) []any {
 	for deadline := time.Now().Add(settleTime); ; {
 		saw := r.survey(p, []session{{Name: "all", URL: url, Root: p.root(), Steps: listSteps()}})[0]
 		if saw.Refused != nil {
@@ -156,7 +157,7 @@ func (r *run) settled(p *place, url string) []any {
 	}
 }
 
-func (r *run) survey(p *place, sessions []session) []seen {
+func (r *run) survey(p *serverSet, sessions []session) []seen {
 	all := r.client.survey(r.t, sessions)
 	hide := strings.NewReplacer(p.base, "$BASE",
 		strings.ReplaceAll(p.base, "/", "%2F"), "%24BASE") // inside a wrapped URI
@@ -169,7 +170,7 @@ func (r *run) survey(p *place, sessions []session) []seen {
 }
 
 // compare compares the results through mcpd with the direct ones.
-func (r *run) compare(a about, saw seen) {
+func (r *run) compare(a location, saw seen) {
 	a.sdk = r.client.name
 	if saw.Refused != nil {
 		r.t.Errorf("%s at %s: %v", a.server.name, a.way, saw.Refused)
@@ -194,7 +195,7 @@ func (r *run) compare(a about, saw seen) {
 // broken reports whether the Go SDK has closed the connection because of a line that is not JSON.
 func broken(outcome any) bool { return strings.Contains(short(outcome), "invalid character") }
 
-func (r *run) found(a about, what string, direct, through any) {
+func (r *run) found(a location, what string, direct, through any) {
 	differences, compared := compare("", direct, through)
 	r.report.add(a, what, differences, compared)
 }
@@ -300,7 +301,7 @@ func newReport(all []published) *report {
 	}
 }
 
-func (r *report) add(a about, what string, differences []difference, compared int) {
+func (r *report) add(a location, what string, differences []difference, compared int) {
 	r.compared[a.server.name] += compared
 	for _, d := range differences {
 		i := slices.IndexFunc(rules, func(rule rule) bool {

@@ -14,9 +14,9 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// place holds the servers of one of the three ways. They have their own folders, and servers behind
-// a URL have their own processes.
-type place struct {
+// serverSet holds the servers of one of the three ways. They have their own folders, and servers
+// behind a URL have their own processes.
+type serverSet struct {
 	base string
 	urls map[string]string // by the server's name
 }
@@ -24,8 +24,8 @@ type place struct {
 // listenTime limits the start of a server that listens.
 const listenTime = time.Minute
 
-// newPlace creates the folders and starts the servers that have a URL.
-func newPlace(t *testing.T, name string, all []published) *place {
+// newServerSet creates the folders and starts the servers that have a URL.
+func newServerSet(t *testing.T, name string, all []published) *serverSet {
 	t.Helper()
 	// One of the servers prints paths in lower case, so the name of the folder has no capitals.
 	base, err := os.MkdirTemp("", "parity-")
@@ -36,7 +36,7 @@ func newPlace(t *testing.T, name string, all []published) *place {
 	if base, err = filepath.EvalSymlinks(base); err != nil {
 		t.Fatal(err)
 	}
-	p := &place{base: filepath.Join(base, name), urls: map[string]string{}}
+	p := &serverSet{base: filepath.Join(base, name), urls: map[string]string{}}
 	for _, s := range all {
 		if err := p.fill(s); err != nil {
 			t.Fatal(err)
@@ -48,10 +48,10 @@ func newPlace(t *testing.T, name string, all []published) *place {
 	return p
 }
 
-func (p *place) dir(s published) string { return filepath.Join(p.base, s.name) }
+func (p *serverSet) dir(s published) string { return filepath.Join(p.base, s.name) }
 
 // fill deletes the folder of a server and creates it again with its initial content.
-func (p *place) fill(s published) error {
+func (p *serverSet) fill(s published) error {
 	if err := errors.Join(os.RemoveAll(p.dir(s)), os.MkdirAll(p.dir(s), 0o755)); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (p *place) fill(s published) error {
 }
 
 // command returns the command line of a server.
-func (p *place) command(t *testing.T, s published, port string) []string {
+func (p *serverSet) command(t *testing.T, s published, port string) []string {
 	t.Helper()
 	put := strings.NewReplacer("$DIR", p.dir(s), "$PORT", port)
 	line := []string{"node", filepath.Join(mcptest.Package(t, s.pkg), s.bin)}
@@ -77,7 +77,7 @@ func (p *place) command(t *testing.T, s published, port string) []string {
 }
 
 // environment returns the complete environment of a server.
-func (p *place) environment(s published) map[string]string {
+func (p *serverSet) environment(s published) map[string]string {
 	env := map[string]string{"PATH": os.Getenv("PATH"), "HOME": p.dir(s)}
 	for _, each := range s.env {
 		name, value, _ := strings.Cut(each, "=")
@@ -88,7 +88,7 @@ func (p *place) environment(s published) map[string]string {
 
 // listen starts a server that has a URL. The server accepts only a port number, so another program
 // may take the port first. In that case the server exits, and listen tries the next number.
-func (p *place) listen(t *testing.T, s published) (url string) {
+func (p *serverSet) listen(t *testing.T, s published) (url string) {
 	t.Helper()
 	var said strings.Builder
 	for deadline := time.Now().Add(listenTime); time.Now().Before(deadline); {
@@ -141,9 +141,11 @@ func accepts(addr string, ended <-chan struct{}, deadline time.Time) bool {
 }
 
 // direct returns the session of a client that connects to the server directly.
-func (p *place) direct(t *testing.T, s published) session {
+func (p *serverSet) direct(t *testing.T, s published) session {
 	t.Helper()
-	one := session{Name: s.name, Root: p.root(), Steps: append(listSteps(), in(p.dir(s), s.steps)...)}
+	one := session{
+		Name: s.name, Root: p.root(), Steps: append(listSteps(), withDir(p.dir(s), s.steps)...),
+	}
 	if s.kind != stdio {
 		one.URL, one.SSE = p.urls[s.name], s.kind == sse
 		return one
@@ -154,10 +156,10 @@ func (p *place) direct(t *testing.T, s published) session {
 }
 
 // root is the only root of all clients. It is the parent of the folders of all servers.
-func (p *place) root() string { return "file://" + p.base }
+func (p *serverSet) root() string { return "file://" + p.base }
 
 // tenant returns the configuration of a tenant with all servers.
-func (p *place) tenant(t *testing.T, name string, all []published) string {
+func (p *serverSet) tenant(t *testing.T, name string, all []published) string {
 	t.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "  %s:\n    servers:\n", name)

@@ -24,9 +24,9 @@ var calls = []string{"tools/call", "prompts/get", "resources/read", "completion/
 var rules = []rule{{
 	name:  "names are prefixed",
 	cites: []clause{architecture(names, "a tool or prompt is `SERVER__NAME`")},
-	quick: true, ways: []way{joint}, steps: []string{"tools/list", "prompts/list"},
+	quick: true, ways: []way{aggregate}, steps: []string{"tools/list", "prompts/list"},
 	paths: []string{".items.*.name"},
-	holds: func(a about, d difference) bool {
+	holds: func(a location, d difference) bool {
 		own, ok := d.direct.(string)
 		return ok && d.through == catalog.External(a.server.name, own)
 	},
@@ -35,7 +35,7 @@ var rules = []rule{{
 	cites: []clause{architecture(names,
 		"a resource whose URI another server owns is `mcpd://SERVER/URI`, a page of MCP Apps "+
 			"`ui://mcpd/SERVER/REST`")},
-	quick: true, ways: []way{joint},
+	quick: true, ways: []way{aggregate},
 	steps: []string{
 		"tools/list", "resources/list", "resources/templates/list", "tools/call", "prompts/get",
 		"resources/read",
@@ -47,7 +47,7 @@ var rules = []rule{{
 		".result.messages[*].content.resource.uri",
 		".result.contents[*].uri", ".error.data.uri", ".events[*].uri",
 	},
-	holds: func(a about, d difference) bool {
+	holds: func(a location, d difference) bool {
 		own, ok := d.direct.(string)
 		return ok && (d.through == catalog.Wrap(a.server.name, own) ||
 			d.through == wrapTemplate(a.server.name, own))
@@ -60,18 +60,18 @@ var rules = []rule{{
 			"clients from resuming the stream"}},
 	quick: true, clients: []string{"TypeScript 1"}, steps: []string{"tools/call"},
 	paths: []string{".events[1]"},
-	holds: func(_ about, d difference) bool {
+	holds: func(_ location, d difference) bool {
 		return d.direct == absent{} && d.through == "an answer after the cancellation"
 	},
 }, {
 	name:  "the aggregate is mcpd",
 	cites: []clause{architecture(itself, "it introduces itself as mcpd")},
-	quick: true, ways: []way{joint}, steps: []string{"greeting"},
+	quick: true, ways: []way{aggregate}, steps: []string{"greeting"},
 	paths: []string{
 		".serverInfo.name", ".serverInfo.version", ".serverInfo.title", ".serverInfo.description",
 		".serverInfo.icons", ".serverInfo.websiteUrl",
 	},
-	holds: func(_ about, d difference) bool {
+	holds: func(_ location, d difference) bool {
 		switch d.path {
 		case ".serverInfo.name":
 			return d.through == "mcpd"
@@ -83,8 +83,8 @@ var rules = []rule{{
 }, {
 	name:  "instructions of all servers",
 	cites: []clause{architecture(itself, "instructions of all servers, each under a heading")},
-	quick: true, ways: []way{joint}, steps: []string{"greeting"}, paths: []string{".instructions"},
-	holds: func(a about, d difference) bool {
+	quick: true, ways: []way{aggregate}, steps: []string{"greeting"}, paths: []string{".instructions"},
+	holds: func(a location, d difference) bool {
 		all, _ := d.through.(string)
 		own, _ := d.direct.(string)
 		heading := "# " + a.server.name + "\n\n"
@@ -98,14 +98,14 @@ var rules = []rule{{
 	cites: []clause{
 		architecture(itself, "it declares what any of its servers declares, and that its lists change"),
 	},
-	quick: true, ways: []way{joint}, steps: []string{"greeting"},
+	quick: true, ways: []way{aggregate}, steps: []string{"greeting"},
 	paths: []string{
 		".capabilities.tools.listChanged", ".capabilities.prompts", ".capabilities.prompts.listChanged",
 		".capabilities.resources", ".capabilities.resources.listChanged",
 		".capabilities.resources.subscribe",
 		".capabilities.completions", ".capabilities.logging", ".capabilities.tasks",
 	},
-	holds: func(a about, d difference) bool {
+	holds: func(a location, d difference) bool {
 		if d.direct != any(absent{}) && d.direct != false {
 			return false
 		}
@@ -114,10 +114,10 @@ var rules = []rule{{
 }, {
 	name:  "lists of all servers",
 	cites: []clause{architecture(itself, "a server without a list adds nothing to it")},
-	quick: true, ways: []way{joint},
+	quick: true, ways: []way{aggregate},
 	steps: []string{"prompts/list", "resources/list", "resources/templates/list"},
 	paths: []string{".error", ".items", ".order"},
-	holds: func(_ about, d difference) bool {
+	holds: func(_ location, d difference) bool {
 		if d.path == ".error" {
 			failed, _ := d.direct.(map[string]any)
 			return failed["code"] == -32601.0 && d.through == absent{}
@@ -130,7 +130,7 @@ var rules = []rule{{
 		says: "every result has io.modelcontextprotocol/serverInfo",
 		fact: fact{"ResultMetaObject", serverInfo, true}}},
 	quick: true, clients: modern, steps: calls, paths: []string{".result._meta"},
-	holds: func(a about, d difference) bool {
+	holds: func(a location, d difference) bool {
 		through, _ := d.through.(map[string]any)
 		return d.direct == absent{} && len(through) == 1 && sameServer(a, through[serverInfo])
 	},
@@ -140,7 +140,9 @@ var rules = []rule{{
 		says: "`resultType` is required",
 		fact: fact{"Result", "resultType", true}}},
 	quick: true, clients: []string{"Go"}, steps: calls, paths: []string{".result.resultType"},
-	holds: func(_ about, d difference) bool { return d.direct == absent{} && d.through == "complete" },
+	holds: func(_ location, d difference) bool {
+		return d.direct == absent{} && d.through == "complete"
+	},
 }, {
 	name: "results say how long they are good",
 	cites: []clause{{page: "2026-07-28/server/utilities/caching", heading: "Cacheable Results",
@@ -148,7 +150,7 @@ var rules = []rule{{
 		fact: fact{"ReadResourceResult", "ttlMs", true}}},
 	quick: true, clients: modern, steps: []string{"resources/read"},
 	paths: []string{".result.ttlMs", ".result.cacheScope"},
-	holds: func(_ about, d difference) bool {
+	holds: func(_ location, d difference) bool {
 		// The Go SDK writes an empty scope.
 		return (d.direct == absent{} || d.direct == "") && (d.through == 0.0 || d.through == "private")
 	},
@@ -159,7 +161,7 @@ var rules = []rule{{
 		fact: fact{"Tool", "execution", false}}},
 	quick: true, clients: []string{"TypeScript 2"}, steps: []string{"tools/list"},
 	paths: []string{".items.*.execution"},
-	holds: func(_ about, d difference) bool { return d.through == absent{} },
+	holds: func(_ location, d difference) bool { return d.through == absent{} },
 }, {
 	name: "tasks are an extension",
 	cites: []clause{{page: "2026-07-28/changelog", heading: "Major changes",
@@ -167,7 +169,7 @@ var rules = []rule{{
 		fact: fact{"ServerCapabilities", "tasks", false}}},
 	quick: true, clients: modern, steps: []string{"greeting"},
 	paths: []string{".capabilities.tasks", ".capabilities.extensions"},
-	holds: func(_ about, d difference) bool {
+	holds: func(_ location, d difference) bool {
 		if d.path == ".capabilities.tasks" {
 			return d.through == absent{}
 		}
@@ -184,7 +186,7 @@ var rules = []rule{{
 		".result", ".error", ".error.code", ".error.data", ".error.data.envelope", ".error.data.reason",
 		".error.message", ".message",
 	},
-	holds: func(a about, _ difference) bool {
+	holds: func(a location, _ difference) bool {
 		text := short(a.through)
 		return strings.Contains(text, "not supported by the negotiated protocol version") ||
 			strings.Contains(text, "protocolVersion is missing")
@@ -195,7 +197,7 @@ var rules = []rule{{
 		heading: "Receiving Notifications",
 		says:    "all that comes on a stream has io.modelcontextprotocol/subscriptionId"}},
 	quick: true, clients: modern, steps: []string{"tools/call"}, paths: []string{".events[*]._meta"},
-	holds: func(_ about, d difference) bool {
+	holds: func(_ location, d difference) bool {
 		through, _ := d.through.(map[string]any)
 		return d.direct == absent{} && len(through) == 1 &&
 			through["io.modelcontextprotocol/subscriptionId"] != nil
@@ -206,7 +208,7 @@ var rules = []rule{{
 		says: "none is delivered on the stream of a subscription, nor for a request that asks for none"}},
 	quick: true, clients: modern, steps: []string{"resources/subscribe", "resources/unsubscribe"},
 	paths: []string{".events[0]"},
-	holds: func(_ about, d difference) bool {
+	holds: func(_ location, d difference) bool {
 		direct, _ := d.direct.(map[string]any)
 		return direct["level"] == "info" && d.through == absent{}
 	},
@@ -218,7 +220,7 @@ var rules = []rule{{
 	},
 	quick: true, clients: []string{"TypeScript 1"}, steps: []string{"logging/setLevel"},
 	paths: []string{".error.code", ".error.data", ".error.message"},
-	holds: func(a about, _ difference) bool {
+	holds: func(a location, _ difference) bool {
 		return kindOf(a.through) == "-32602" && strings.Contains(short(a.through), "none")
 	},
 }, {
@@ -226,9 +228,9 @@ var rules = []rule{{
 	cites: []clause{{page: "2025-11-25/basic/transports",
 		heading: "Listening for Messages from the Server",
 		says:    "a server that answers 405 has no way to say that a list changed"}},
-	ways: []way{own}, servers: []string{"runner-remote"}, steps: []string{"greeting"},
+	ways: []way{ownEndpoint}, servers: []string{"runner-remote"}, steps: []string{"greeting"},
 	paths: []string{".capabilities.tools.listChanged"},
-	holds: func(_ about, d difference) bool { return d.direct == true && d.through == absent{} },
+	holds: func(_ location, d difference) bool { return d.direct == true && d.through == absent{} },
 }, {
 	name: "an unknown resource is -32002",
 	cites: []clause{{page: "2025-11-25/server/resources", heading: "Error Handling",
@@ -237,7 +239,7 @@ var rules = []rule{{
 			says: "-32602, in which mcpd speaks to a server that has both"}},
 	clients: []string{"TypeScript 1"}, servers: []string{"context7-remote"},
 	steps: []string{"resources/read"}, paths: []string{".error.code", ".error.message"},
-	holds: func(_ about, d difference) bool {
+	holds: func(_ location, d difference) bool {
 		direct, _ := d.direct.(string)
 		return d.direct == -32602.0 && d.through == -32002.0 ||
 			d.through == strings.Replace(direct, "-32602", "-32002", 1)
@@ -249,7 +251,7 @@ var rules = []rule{{
 			"it is started keeps the folders of its arguments"}},
 	quick: true, clients: modern, servers: []string{"files"}, steps: []string{"tools/call"},
 	paths: []string{".result.content[0].text", ".result.structuredContent.content"},
-	holds: func(_ about, d difference) bool {
+	holds: func(_ location, d difference) bool {
 		through, _ := d.through.(string)
 		return strings.ReplaceAll(through, "$BASE/files", "$BASE") == d.direct
 	},
@@ -263,5 +265,5 @@ var rules = []rule{{
 		".capabilities", ".instructions", ".serverInfo", ".message", ".items", ".order",
 		".result", ".error", ".error.code", ".error.message",
 	},
-	holds: func(a about, _ difference) bool { return a.broken && sameKind(a) },
+	holds: func(a location, _ difference) bool { return a.broken && sameKind(a) },
 }}

@@ -11,12 +11,12 @@ import (
 type way string
 
 const (
-	own   way = "/SERVER/mcp" // the server's own endpoint
-	joint way = "aggregate"   // the one endpoint of all servers of the tenant
+	ownEndpoint way = "/SERVER/mcp" // the server's own endpoint
+	aggregate   way = "aggregate"   // the one endpoint of all servers of the tenant
 )
 
-// about is the context in which a difference was found.
-type about struct {
+// location is the context in which a difference was found.
+type location struct {
 	server  published
 	sdk     string
 	way     way
@@ -41,11 +41,11 @@ type rule struct {
 	servers []string
 	steps   []string
 	paths   []string // members; * matches any name or index
-	holds   func(about, difference) bool
+	holds   func(location, difference) bool
 }
 
 // fields returns the fields that narrow a rule, with the values that a difference has for them.
-func (r *rule) fields(a about, d difference) []field {
+func (r *rule) fields(a location, d difference) []field {
 	var ways []string
 	for _, w := range r.ways {
 		ways = append(ways, string(w))
@@ -76,7 +76,7 @@ func matches(pattern, path string) bool {
 
 // applies reports whether the rule allows a difference, and which values of the rule's fields
 // matched.
-func (r *rule) applies(a about, d difference) (by []string, ok bool) {
+func (r *rule) applies(a location, d difference) (by []string, ok bool) {
 	for _, f := range r.fields(a, d) {
 		if len(f.has) == 0 {
 			continue
@@ -93,7 +93,7 @@ func (r *rule) applies(a about, d difference) (by []string, ok bool) {
 // where describes in words where a rule applies.
 func (r *rule) where() string {
 	var all []string
-	for _, f := range r.fields(about{}, difference{}) {
+	for _, f := range r.fields(location{}, difference{}) {
 		if len(f.has) > 0 {
 			all = append(all, strings.Join(f.has, ", "))
 		}
@@ -103,7 +103,7 @@ func (r *rule) where() string {
 
 // values returns all values of a rule's fields, in the form that applies returns.
 func (r *rule) values() (all []string) {
-	for _, f := range r.fields(about{}, difference{}) {
+	for _, f := range r.fields(location{}, difference{}) {
 		for _, value := range f.has {
 			all = append(all, f.name+" "+value)
 		}
@@ -120,7 +120,7 @@ const serverInfo = "io.modelcontextprotocol/serverInfo"
 // sameServer reports whether a description has all members of the server's own description, as the
 // client got it directly. The Go SDK drops members that it does not know from the direct
 // description.
-func sameServer(a about, said any) bool {
+func sameServer(a location, said any) bool {
 	greeting, _ := a.direct[a.server.name].Greeting.(map[string]any)
 	of, _ := greeting["serverInfo"].(map[string]any)
 	through, _ := said.(map[string]any)
@@ -133,7 +133,7 @@ func sameServer(a about, said any) bool {
 }
 
 // declared reports whether one of the servers declares the capability at the given path directly.
-func declared(a about, path string) bool {
+func declared(a location, path string) bool {
 	for _, saw := range a.direct {
 		value := saw.Greeting
 		for name := range strings.SplitSeq(strings.TrimPrefix(path, "."), ".") {
@@ -150,7 +150,7 @@ func declared(a about, path string) bool {
 // sameKind reports whether the outcome through mcpd has the same kind as the direct outcome of the
 // first client: both are results, or both are errors with the same code. The aggregate may also
 // return an empty list for a list that the server does not have.
-func sameKind(a about) bool {
+func sameKind(a location) bool {
 	if a.step == "greeting" {
 		return true
 	}
@@ -160,7 +160,7 @@ func sameKind(a about) bool {
 	}
 	kind := kindOf(saw.Steps[a.index])
 	return kind == kindOf(a.through) ||
-		a.way == joint && kind == "-32601" && strings.Contains(short(a.through), ":[]}")
+		a.way == aggregate && kind == "-32601" && strings.Contains(short(a.through), ":[]}")
 }
 
 // kindOf returns the error code of an outcome, or an empty string for a result.

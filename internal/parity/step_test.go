@@ -77,8 +77,8 @@ func (s step) String() string {
 	return s.Method + " " + string(s.Params)
 }
 
-// in replaces $DIR by a folder.
-func in(dir string, steps []step) []step {
+// withDir replaces $DIR by a folder.
+func withDir(dir string, steps []step) []step {
 	steps = slices.Clone(steps)
 	for i, s := range steps {
 		if s.Params == nil {

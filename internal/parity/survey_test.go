@@ -73,8 +73,8 @@ func typescript(generation string) func(*testing.T, []session) []seen {
 	}
 }
 
-// plain converts a value to its JSON form.
-func plain(v any) (out any) {
+// toJSON converts a value to its JSON form.
+func toJSON(v any) (out any) {
 	text, err := json.Marshal(v)
 	if err == nil {
 		err = json.Unmarshal(text, &out)

@@ -23,17 +23,17 @@ type client struct {
 	changed, progress chan struct{}
 }
 
-// reach sends each request to the proxy under test, whatever host its URL names. It sets the Origin
-// header that a page of that host would send.
-type reach struct{ *http.Transport }
+// proxyTransport sends each request to the proxy under test, whatever host its URL names. It sets
+// the Origin header that a page of that host would send.
+type proxyTransport struct{ *http.Transport }
 
-func (r reach) RoundTrip(q *http.Request) (*http.Response, error) {
+func (r proxyTransport) RoundTrip(q *http.Request) (*http.Response, error) {
 	q = q.Clone(q.Context())
 	q.Header.Set("Origin", "https://"+q.URL.Host)
 	return r.Transport.RoundTrip(q)
 }
 
-func reaching(t *testing.T, port string, trust *x509.CertPool) *http.Client {
+func proxyClient(t *testing.T, port string, trust *x509.CertPool) *http.Client {
 	transport := &http.Transport{
 		ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: trust},
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -41,7 +41,7 @@ func reaching(t *testing.T, port string, trust *x509.CertPool) *http.Client {
 		},
 	}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: reach{transport}}
+	return &http.Client{Transport: proxyTransport{transport}}
 }
 
 // connect opens a session. An empty revision selects the newest.
@@ -80,7 +80,7 @@ func (c *client) call(t *testing.T, tool string, args any) string {
 	return mcptest.Text(t, r)
 }
 
-func (c *client) hears(t *testing.T, what string, news chan struct{}) {
+func (c *client) await(t *testing.T, what string, news chan struct{}) {
 	t.Helper()
 	select {
 	case <-news:
@@ -97,7 +97,7 @@ func drive(t *testing.T, port string, trust *x509.CertPool, prefixes ...string) 
 	t.Helper()
 	listening := map[string]*client{}
 	named := &mcp.StreamableClientTransport{
-		Endpoint: "https://" + name + ":" + port + "/t/acme/mcp", HTTPClient: reaching(t, port, trust),
+		Endpoint: "https://" + name + ":" + port + "/t/acme/mcp", HTTPClient: proxyClient(t, port, trust),
 	}
 	// The Origin has the page's own host, but another port than 443.
 	connect(t, named, "")
@@ -105,24 +105,24 @@ func drive(t *testing.T, port string, trust *x509.CertPool, prefixes ...string) 
 		url := "https://" + name + prefix + "/t/acme/"
 		direct := func(revision string) *client {
 			return connect(t, &mcp.StreamableClientTransport{Endpoint: url + "mcp",
-				HTTPClient: reaching(t, port, trust)}, revision)
+				HTTPClient: proxyClient(t, port, trust)}, revision)
 		}
 		events := connect(t, &mcp.SSEClientTransport{Endpoint: url + "sse",
-			HTTPClient: reaching(t, port, trust)}, "")
+			HTTPClient: proxyClient(t, port, trust)}, "")
 		old := direct(legacy)
 		for kind, c := range map[string]*client{"newest": direct(""), "legacy": old, "HTTP+SSE": events} {
 			if got := c.call(t, "echo", map[string]any{"message": kind}); got != kind {
 				t.Errorf("%s at %s/: got %q", kind, prefix, got)
 			}
 			c.call(t, "test_tool_with_progress", nil)
-			c.hears(t, kind+" at "+prefix+"/: progress", c.progress)
+			c.await(t, kind+" at "+prefix+"/: progress", c.progress)
 		}
 		listening["legacy at "+prefix+"/"], listening["HTTP+SSE at "+prefix+"/"] = old, events
 	}
 	time.Sleep(silence) // only the host's keep-alives pass
 	for what, c := range listening {
 		c.call(t, "test_trigger_tool_change", nil)
-		c.hears(t, what+": a change of the tools", c.changed)
+		c.await(t, what+": a change of the tools", c.changed)
 	}
 }
 

@@ -21,9 +21,9 @@ func block(t *testing.T, language string) string {
 	return text + "\n"
 }
 
-// with replaces placeholders of the page by the values of the test. The test fails if the page
+// fill replaces placeholders of the page by the values of the test. The test fails if the page
 // lacks one of the placeholders.
-func with(t *testing.T, text string, pairs ...string) string {
+func fill(t *testing.T, text string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if !strings.Contains(text, pairs[i]) {

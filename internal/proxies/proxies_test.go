@@ -10,17 +10,19 @@ import (
 )
 
 const (
-	// shown is the address of the host on the page, and wait is the timeout of the page's proxies.
-	shown, wait = "127.0.0.1:7420", "60s"
-	// short is the timeout of the proxies in these tests, and alive is the host's keep-alive interval.
-	short, alive = "3s", "1s"
+	// pageAddress is the address of the host on the page, and wait is the timeout of the page's
+	// proxies.
+	pageAddress, pageTimeout = "127.0.0.1:7420", "60s"
+	// proxyTimeout is the timeout of the proxies in these tests, and alive is the host's keep-alive
+	// interval.
+	proxyTimeout, keepAlive = "3s", "1s"
 )
 
 // start starts a host with the page's configuration and returns its address.
 func start(t *testing.T, more string) (address string) {
 	t.Helper()
-	config := with(t, block(t, "yaml"), shown, "127.0.0.1:0") + more +
-		"limits: {keep_alive: " + alive + "}\ntenants: {acme: {servers: {demo: {builtin: demo}}}}\n"
+	config := fill(t, block(t, "yaml"), pageAddress, "127.0.0.1:0") + more +
+		"limits: {keep_alive: " + keepAlive + "}\ntenants: {acme: {servers: {demo: {builtin: demo}}}}\n"
 	return strings.TrimPrefix(mcptest.Start(t, mcptest.HostOptions{Config: config}).MCP, "http://")
 }
 
@@ -32,10 +34,11 @@ func TestNginx(t *testing.T) {
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		temporary += fmt.Sprintf("%s_temp_path %s/%s;\n", kind, f.dir, kind)
 	}
-	config := f.write(t, "conf", with(t, block(t, "nginx"),
-		"http {", "http {\naccess_log off;\n"+temporary, shown, start(t, ""), "listen 443",
+	config := f.write(t, "conf", fill(t, block(t, "nginx"),
+		"http {", "http {\naccess_log off;\n"+temporary, pageAddress, start(t, ""), "listen 443",
 		"listen 127.0.0.1:"+port,
-		"/etc/ssl/mcp.example.com.pem", f.cert, "/etc/ssl/mcp.example.com.key", f.key, wait, short))
+		"/etc/ssl/mcp.example.com.pem", f.cert, "/etc/ssl/mcp.example.com.key", f.key, pageTimeout,
+		proxyTimeout))
 	run(t, "127.0.0.1:"+port, f, nginx, "-p", f.dir, "-c", config, "-e", "stderr", "-g",
 		"daemon off; pid "+f.dir+"/pid;")
 	drive(t, port, f.trust, "", "/tools", "/stripped")
@@ -45,11 +48,12 @@ func haproxy(t *testing.T, language, host string, pairs ...string) (port string,
 	t.Helper()
 	path := program(t, "haproxy")
 	f, port = newFiles(t), freePort(t)
-	pairs = append([]string{shown, host, "bind :443", "bind 127.0.0.1:" + port, wait, short}, pairs...)
+	pairs = append([]string{pageAddress, host, "bind :443", "bind 127.0.0.1:" + port, pageTimeout,
+		proxyTimeout}, pairs...)
 	for i := range pairs {
 		pairs[i] = strings.ReplaceAll(pairs[i], "BOTH", f.both)
 	}
-	config := f.write(t, "conf", with(t, block(t, language), pairs...))
+	config := f.write(t, "conf", fill(t, block(t, language), pairs...))
 	run(t, "127.0.0.1:"+port, f, path, "-f", config, "-db")
 	return port, f
 }
@@ -84,10 +88,11 @@ func TestCaddy(t *testing.T) {
 	caddy := program(t, "caddy")
 	f, port := newFiles(t), freePort(t)
 	config := f.write(t, "Caddyfile",
-		"{\nadmin off\nauto_https disable_redirects\n}\n"+with(t, block(t, "caddyfile"),
+		"{\nadmin off\nauto_https disable_redirects\n}\n"+fill(t, block(t, "caddyfile"),
 			"tls /etc/ssl/mcp.example.com.pem /etc/ssl/mcp.example.com.key",
 			"tls "+f.cert+" "+f.key+"\nbind 127.0.0.1",
-			"mcp.example.com {", "mcp.example.com:"+port+" {", shown, start(t, ""), wait, short))
+			"mcp.example.com {", "mcp.example.com:"+port+" {", pageAddress, start(t, ""), pageTimeout,
+			proxyTimeout))
 	run(t, "127.0.0.1:"+port, f, caddy, "run", "--config", config, "--adapter", "caddyfile")
 	drive(t, port, f.trust, "", "/tools", "/stripped")
 }
@@ -112,7 +117,7 @@ func TestApache(t *testing.T) {
 		before += fmt.Sprintf("LoadModule %s_module %s/mod_%s.so\n", m, modules, m)
 	}
 	config := f.write(t, "conf",
-		before+with(t, block(t, "apache"), "*:443", "*:"+port, shown, start(t, ""),
+		before+fill(t, block(t, "apache"), "*:443", "*:"+port, pageAddress, start(t, ""),
 			"/etc/ssl/mcp.example.com.pem", f.cert, "/etc/ssl/mcp.example.com.key", f.key, "ProxyTimeout 60",
 			"ProxyTimeout 3", "ttl=60", "ttl=3"))
 	run(t, "127.0.0.1:"+port, f, apache, "-f", config, "-DFOREGROUND")

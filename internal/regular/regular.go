@@ -11,13 +11,13 @@ import (
 	"syscall"
 )
 
-// ErrNot is the reason why Open refuses a pipe, a device, a socket or a directory.
-var ErrNot = errors.New("this is not a regular file")
+// ErrNotRegular is the reason why Open refuses a pipe, a device, a socket or a directory.
+var ErrNotRegular = errors.New("this is not a regular file")
 
-// Open opens a regular file for reading. For any other file its error wraps ErrNot.
+// Open opens a regular file for reading. For any other file its error wraps ErrNotRegular.
 func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }
 
-// OpenFile is os.OpenFile for regular files. For any other file its error wraps ErrNot. With
+// OpenFile is os.OpenFile for regular files. For any other file its error wraps ErrNotRegular. With
 // os.O_CREATE it creates a missing file. OpenFile checks the file before it opens it, because
 // opening a device may have an effect. It checks again afterwards, because the path may lead to
 // another file by then.
@@ -31,7 +31,7 @@ func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
 		return nil, err
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		return nil, &os.PathError{Op: "open", Path: path, Err: ErrNot}
+		return nil, &os.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 	}
 	// O_NONBLOCK has no effect on a regular file, and keeps the opening of a pipe from blocking.
 	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, mode)
@@ -39,7 +39,7 @@ func OpenFile(path string, flag int, mode os.FileMode) (*os.File, error) {
 		return nil, err
 	}
 	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = &os.PathError{Op: "open", Path: path, Err: ErrNot}
+		err = &os.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 	}
 	if err != nil {
 		_ = f.Close() // nothing was written, so no data can be lost

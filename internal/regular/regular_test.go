@@ -28,7 +28,7 @@ func TestWhatIsNoRegularFileIsRefused(t *testing.T) {
 			}()
 			select {
 			case err := <-done:
-				if !errors.Is(err, ErrNot) || !strings.Contains(err.Error(), path) {
+				if !errors.Is(err, ErrNotRegular) || !strings.Contains(err.Error(), path) {
 					t.Errorf("%s with %#x: %v", path, flag, err)
 				}
 			case <-time.After(10 * time.Second):

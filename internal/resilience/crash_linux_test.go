@@ -18,15 +18,15 @@ const (
 	crashHeld     = 32 // calls that begin before the crash and end after it
 )
 
-// tripwire is a client that calls do once, before the call with the number at.
-type tripwire struct {
+// triggerClient is a client that calls do once, before the call with the number at.
+type triggerClient struct {
 	load.Client
 	calls *atomic.Int64
 	at    int64
 	do    func() error
 }
 
-func (w tripwire) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
+func (w triggerClient) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
 	if w.calls.Add(1) == w.at {
 		if err := w.do(); err != nil {
 			return "", err
@@ -40,29 +40,29 @@ func (w tripwire) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error
 // message that caused it. A run without a crash is measured beside each run with one. The
 // tenant's failure budget allows five crashes in 30 s.
 func actorCrashes(t *testing.T, r *table, row, kind string, poisoned uint64) {
-	h := start(t, alone)
+	h := start(t, plainCommand)
 	path := "mcpd/tenants/default/" + row
 	before := h.baseline()
 	// A subscriber hears of the change that each call causes.
-	sessions, holder, freer := h.sessions(crashSessions, tell), h.sessions(1,
+	sessions, holder, freer := h.sessions(crashSessions, announce), h.sessions(1,
 		hold), h.sessions(1, free)
 	subscribe(t, holder[0])
-	rate, calls, runs := either(5000.0, 400), either(25_000, 200), uint64(0)
+	rate, calls, runs := fullOrShort(5000.0, 400), fullOrShort(25_000, 200), uint64(0)
 	var reached []float64
 	rounds := 0
 	measure := func(crashes bool) (float64, error) {
 		fails, do := uint64(0), func() error { return nil }
 		if crashes {
 			rounds++
-			fails, do = poisoned, func() error { return h.panics(path, kind) }
+			fails, do = poisoned, func() error { return h.injectPanic(path, kind) }
 		}
 		var made atomic.Int64
 		clients := make([]load.Client, len(sessions))
 		for i, s := range sessions {
-			clients[i] = tripwire{s, &made, int64(calls / 2), do}
+			clients[i] = triggerClient{s, &made, int64(calls / 2), do}
 		}
 		runs += 2
-		held := h.hand(holder[0], runs, crashHeld)
+		held := h.holdCalls(holder[0], runs, crashHeld)
 		o := options(runs+1, crashWorkers, calls)
 		o.Rate = rate
 		result, err := load.Run(t.Context(), clients, o)
@@ -83,7 +83,7 @@ func actorCrashes(t *testing.T, r *table, row, kind string, poisoned uint64) {
 		reached = append(reached, result.Throughput())
 		return milliseconds(result.Quantile(0.99)), nil
 	}
-	r.beside(t, "calls", row+" crashed", "not crashed", crashLimit, measure)
+	r.compareDisturbed(t, "calls", row+" crashed", "not crashed", crashLimit, measure)
 	eventually(t, "crashed in every round", func() bool {
 		n := 0
 		for _, e := range h.events("child_crashed") {
@@ -94,9 +94,9 @@ func actorCrashes(t *testing.T, r *table, row, kind string, poisoned uint64) {
 		}
 		return n == rounds
 	})
-	once(t, h.effects)
-	leave(t, slices.Concat(sessions, holder, freer))
+	checkOnce(t, h.effects)
+	closeSessions(t, slices.Concat(sessions, holder, freer))
 	r.Figures = append(r.Figures, load.NewFigure(row+": calls made", "1/s", reached, 0))
-	r.times(row+" crashed: back at the baseline after", []time.Duration{h.settles(before)},
+	r.times(row+" crashed: back at the baseline after", []time.Duration{h.timeToBaseline(before)},
 		baselineGoal)
 }

@@ -72,7 +72,7 @@ func bareRemote(t *testing.T, effects string) time.Duration {
 		t.Fatal(err)
 	}
 	took := time.Since(at)
-	leave(t, []*load.Session{c})
+	closeSessions(t, []*load.Session{c})
 	return took
 }
 
@@ -88,7 +88,7 @@ func remoteForgets(t *testing.T, r *table) {
 		declare(fmt.Sprintf("url: 'http://%s/mcp'", s.addr))))
 	h.launch(mcptest.HostOptions{})
 	before := h.baselineOf("/small/mcp")
-	users := h.sessions(either(50, 8), note)
+	users := h.sessions(fullOrShort(50, 8), note)
 	holder := h.sessions(1, hold)
 	bareEffects := filepath.Join(t.TempDir(), "bare")
 	run := uint64(0)
@@ -107,26 +107,26 @@ func remoteForgets(t *testing.T, r *table) {
 		}
 	}
 	crowd()
-	for round := range either(20, shortPairs) {
+	for round := range fullOrShort(20, shortPairs) {
 		// The server forgets its sessions.
-		opened := initialized(t, h.effects)
+		opened := openedSessions(t, h.effects)
 		if err := s.Process.Signal(syscall.SIGUSR1); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "forgotten", func() bool { return forgets(t, h.effects) == round+1 })
+		eventually(t, "forgotten", func() bool { return forgottenCount(t, h.effects) == round+1 })
 		crowd()
-		forgotten = append(forgotten, float64(initialized(t, h.effects)-opened))
+		forgotten = append(forgotten, float64(openedSessions(t, h.effects)-opened))
 
 		// The server dies with calls in flight and starts again.
 		run++
-		o := &outcomes{Client: holder[0]}
-		ended := h.hand(o, run, inHand)
+		o := &outcomeRecorder{Client: holder[0]}
+		ended := h.holdCalls(o, run, callsInFlight)
 		s.end()
-		if result := <-ended; result.Counts != (load.Counts{Sent: inHand, Failed: inHand}) {
+		if result := <-ended; result.Counts != (load.Counts{Sent: callsInFlight, Failed: callsInFlight}) {
 			t.Errorf("calls in hand: %+v, errors %v; want one error each", result.Counts, result.Errors)
 		}
 		for _, err := range o.errs {
-			if !doubtful(err) {
+			if !maybeExecuted(err) {
 				t.Errorf("call in hand: %v, want one that says that it may have been executed", err)
 			}
 		}
@@ -142,16 +142,18 @@ func remoteForgets(t *testing.T, r *table) {
 			t.Errorf("round %d: %v sessions were opened with a server that forgot one", i, n)
 		}
 	}
-	once(t, h.effects)
+	checkOnce(t, h.effects)
 	s.end() // also ends the crowd's connections, which would stay a while
 	s.start()
 	h.next("last", users[0])
-	leave(t, append(users, holder...))
-	r.times("remote server killed: back at the baseline after", []time.Duration{h.settles(before)},
+	closeSessions(t, append(users, holder...))
+	r.times("remote server killed: back at the baseline after", []time.Duration{
+		h.timeToBaseline(before),
+	},
 		baselineGoal)
 	r.Figures = append(r.Figures,
 		load.NewFigure(fmt.Sprintf("remote server forgot its session, %d clients: sessions opened",
-			len(users)), "sessions", forgotten, either(1.0, 0)))
-	r.shares(t, "remote server killed and started again: next call answered after its start", bare,
+			len(users)), "sessions", forgotten, fullOrShort(1.0, 0)))
+	r.addShare(t, "remote server killed and started again: next call answered after its start", bare,
 		next)
 }

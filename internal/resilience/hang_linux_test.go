@@ -20,8 +20,8 @@ const (
 	hangCalls   = 50                     // concurrent calls
 )
 
-// halt stops a process with SIGSTOP and returns once it has stopped.
-func halt(t *testing.T, pid int) {
+// stopProcess stops a process with SIGSTOP and returns once it has stopped.
+func stopProcess(t *testing.T, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -35,13 +35,13 @@ func halt(t *testing.T, pid int) {
 // A server hangs. Its callers are answered at their deadline, another tenant notices nothing, and
 // the host does not touch the server: when the server goes on, it is the same process. Each stop
 // is shorter than the time after which the host gives up a silent server, which is more than
-// stdio.Quiet. Each round is measured beside a round with the same calls to the same server,
+// stdio.QuietTime. Each round is measured beside a round with the same calls to the same server,
 // which then answers them. So the cost of the calls is not taken for the effect of the hang.
 func serverHangs(t *testing.T, r *table) {
 	h := prepare(t)
 	h.configure(fmt.Sprintf("tenants: {default: {servers: {small: %s}}, slow: {limits: "+
 		"{call_timeout: %v}, servers: {small: %s}}}",
-		h.small(alone), hangTimeout, h.small(alone)))
+		h.smallServer(plainCommand), hangTimeout, h.smallServer(plainCommand)))
 	h.launch(mcptest.HostOptions{})
 	before := h.baselineOf("/small/mcp", "/t/slow/small/mcp")
 	users := h.sessions(8, note)
@@ -53,8 +53,8 @@ func serverHangs(t *testing.T, r *table) {
 		t.Fatal(err)
 	}
 	var over []time.Duration
-	runs, seconds := uint64(0), either(10, 3)
-	rate := either(1000.0, 100)
+	runs, seconds := uint64(0), fullOrShort(10, 3)
+	rate := fullOrShort(1000.0, 100)
 	measure := func(hangs bool) (float64, error) {
 		runs += 2
 		o := options(runs, 32, int(rate)*seconds)
@@ -78,7 +78,7 @@ func serverHangs(t *testing.T, r *table) {
 				time.Sleep(time.Until(again))
 				continue
 			}
-			late, err := hung(h, stuck[0], server, batch)
+			late, err := callHung(h, stuck[0], server, batch)
 			if err != nil {
 				return 0, err
 			}
@@ -93,22 +93,24 @@ func serverHangs(t *testing.T, r *table) {
 		}
 		return milliseconds(result.Quantile(0.99)), nil
 	}
-	r.beside(t, "calls of another tenant", "a server hangs", "none hangs", crashLimit, measure)
+	r.compareDisturbed(t, "calls of another tenant", "a server hangs", "none hangs",
+		crashLimit, measure)
 	if now := pids(t, stuck)[0]; now != pid {
 		t.Errorf("the server that hung was %s and is %s", pid, now)
 	}
-	leave(t, append(users, stuck...))
-	r.times("server hung: back at the baseline after", []time.Duration{h.settles(before)},
+	closeSessions(t, append(users, stuck...))
+	r.times("server hung: back at the baseline after", []time.Duration{h.timeToBaseline(before)},
 		baselineGoal)
 	r.times(fmt.Sprintf("server hangs: last of %d calls answered after its deadline by", hangCalls),
 		over, overGoal)
 }
 
-// hung stops a server, makes hangCalls calls to it and lets it go on once all calls are answered.
-// It returns how long after the deadline the last answer came.
-func hung(h *host, client load.Client, server int, batch uint64) (late time.Duration, err error) {
-	halt(h.t, server)
-	timed := &outcomes{Client: client}
+// callHung stops a server, makes hangCalls calls to it and lets it go on once all calls are
+// answered. It returns how long after the deadline the last answer came.
+func callHung(h *host, client load.Client, server int, batch uint64) (late time.Duration,
+	err error) {
+	stopProcess(h.t, server)
+	timed := &outcomeRecorder{Client: client}
 	at := time.Now()
 	result := <-h.run(timed, batch, hangCalls)
 	if result.Counts != (load.Counts{Sent: hangCalls, Failed: hangCalls}) {
@@ -116,7 +118,7 @@ func hung(h *host, client load.Client, server int, batch uint64) (late time.Dura
 			result.Counts, result.Errors)
 	}
 	for nonce, err := range timed.errs {
-		if e, ok := errors.AsType[*load.CallError](err); !ok || !doubtful(e) {
+		if e, ok := errors.AsType[*load.CallError](err); !ok || !maybeExecuted(e) {
 			return 0, fmt.Errorf(
 				"call %s to a server that hangs: %v, want one that says that it may have been executed", nonce,
 				err,
@@ -132,10 +134,10 @@ func hung(h *host, client load.Client, server int, batch uint64) (late time.Dura
 // A server that is busy with one call, and reads nothing meanwhile, is not taken for dead. It
 // answers that call and the calls that waited.
 func serverBusy(t *testing.T) {
-	h := start(t, alone)
+	h := start(t, plainCommand)
 	s := append(h.sessions(1, busy), h.sessions(1, note)...)
 	pid := pids(t, s[:1])[0]
-	calls := either(30, 3)
+	calls := fullOrShort(30, 3)
 	o := options(1, 1, calls)
 	working := make(chan load.Result, 1)
 	go func() { // ends with its calls; awaited below
@@ -156,6 +158,6 @@ func serverBusy(t *testing.T) {
 	if now := pids(t, s[:1])[0]; now != pid {
 		t.Errorf("the server that was busy was %s and is %s", pid, now)
 	}
-	once(t, h.effects)
-	leave(t, s)
+	checkOnce(t, h.effects)
+	closeSessions(t, s)
 }

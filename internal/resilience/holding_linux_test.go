@@ -25,25 +25,25 @@ type holding struct {
 }
 
 const (
-	// idle is the function that reads from a connection to a server while the connection is kept for
-	// the next request. The number of kept connections depends on the last requests.
-	idle = "net/http.(*persistConn).readLoop"
+	// idleConnReader is the function that reads from a connection to a server while the connection is
+	// kept for the next request. The number of kept connections depends on the last requests.
+	idleConnReader = "net/http.(*persistConn).readLoop"
 	// runner is the function that actors run on. Idle runners are kept for actors with work, and are
 	// subtracted.
 	runner = "mcpd/supervisor/otp.(*runners).run"
 )
 
-// passing are the functions of goroutines that come and go by themselves, with the reason.
-var passing = map[string]string{
+// uncounted are the functions of goroutines that come and go by themselves, with the reason.
+var uncounted = map[string]string{
 	"": "the runtime's",
 	"net/http.(*conn).serve": "serves whoever asks for this; clients' connections " +
 		"are descriptors, and counted as such",
 	"net/http.(*connReader).backgroundRead": "the same",
-	idle:                                    "taken off the descriptors",
+	idleConnReader:                          "taken off the descriptors",
 	"net/http.(*persistConn).writeLoop":     "the same",
 }
 
-func (h *host) holds() holding {
+func (h *host) currentHolding() holding {
 	h.t.Helper()
 	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", h.PID()))
 	if err != nil {
@@ -57,13 +57,14 @@ func (h *host) holds() holding {
 	running[runner] -= int(h.metric("mcpd_actor_idle_runners"))
 	var lines []string
 	for _, runs := range slices.Sorted(maps.Keys(running)) {
-		if passing[runs] == "" {
+		if uncounted[runs] == "" {
 			lines = append(lines, fmt.Sprintf("%s %d", runs, running[runs]))
 		}
 	}
 	return holding{
-		children:      len(h.Processes()),
-		files:         len(files) - running[idle] - int(h.metric("mcpd_upstream_idle_connections")),
+		children: len(h.Processes()),
+		files: len(files) - running[idleConnReader] -
+			int(h.metric("mcpd_upstream_idle_connections")),
 		sessions:      int(h.metric("mcpd_sessions{")),
 		subscriptions: subscriptionsOf(h.t, h.effects), goroutines: strings.Join(lines, "\n"),
 	}
@@ -76,7 +77,7 @@ func (h *host) metric(begin string) float64 {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return mcptest.Total(h.t, text, begin)
+	return mcptest.SumMetric(h.t, text, begin)
 }
 
 // baseline uses everything once and returns what the host holds when all clients have left: its
@@ -88,8 +89,8 @@ func (h *host) baseline() holding {
 	if _, err := s[0].Call(h.t.Context(), "baseline-"+load.Nonce(strconv.Itoa(h.PID()))); err != nil {
 		h.t.Fatal(err)
 	}
-	leave(h.t, s)
-	return h.rest()
+	closeSessions(h.t, s)
+	return h.holdingAtRest()
 }
 
 // baselineOf is baseline for other endpoints of the test's own server.
@@ -101,26 +102,26 @@ func (h *host) baselineOf(paths ...string) holding {
 			load.Nonce(fmt.Sprintf("baseline-%d-%s", h.PID(), path))); err != nil {
 			h.t.Fatal(err)
 		}
-		leave(h.t, s)
+		closeSessions(h.t, s)
 	}
-	return h.rest()
+	return h.holdingAtRest()
 }
 
-// rest returns what the host holds once that no longer changes.
-func (h *host) rest() (now holding) {
+// holdingAtRest returns what the host holds once that no longer changes.
+func (h *host) holdingAtRest() (now holding) {
 	h.t.Helper()
 	eventually(h.t, "at rest", func() bool {
 		before := now
 		// Connections that were closed at the other end are released meanwhile.
 		time.Sleep(100 * time.Millisecond)
-		now = h.holds()
+		now = h.currentHolding()
 		return now == before && now.sessions == 0 && now.subscriptions == 0
 	})
 	return now
 }
 
-// settles returns how long it takes until the host holds the same as before.
-func (h *host) settles(before holding) time.Duration {
+// timeToBaseline returns how long it takes until the host holds the same as before.
+func (h *host) timeToBaseline(before holding) time.Duration {
 	h.t.Helper()
 	start := time.Now()
 	var now holding
@@ -130,7 +131,7 @@ func (h *host) settles(before holding) time.Duration {
 		}
 	}()
 	eventually(h.t, "back at what it held before", func() bool {
-		now = h.holds()
+		now = h.currentHolding()
 		return now == before
 	})
 	return time.Since(start)

@@ -21,31 +21,31 @@ import (
 func hostKilledWithAnswers(t *testing.T) {
 	h := prepare(t)
 	h.configure("limits: {keep_alive: 1s}\ntenants: {default: {servers: {small: " +
-		h.small(alone) + "}}}")
+		h.smallServer(plainCommand) + "}}}")
 	h.launch(mcptest.HostOptions{})
-	w := &wire{t: t, url: h.MCP + "/small/mcp", headers: http.Header{}}
+	w := &rawClient{t: t, url: h.MCP + "/small/mcp", headers: http.Header{}}
 	if a := w.initialize(); a.status != http.StatusOK {
 		t.Fatal(a)
 	}
-	held := w.lose(hold, "answered")
+	held := w.cutAfterFirstID(hold, "answered")
 	if a := w.call(free, `{"text":"freed"}`); !a.says("freed") {
 		t.Fatal(a)
 	}
-	open := w.lose(hold, "open")
+	open := w.cutAfterFirstID(hold, "open")
 	state := filepath.Join(h.State, "state.log")
 	eventually(t, "written down", func() bool {
 		text, err := os.ReadFile(state)
 		return err == nil && strings.Contains(string(text), `\"answered\"`)
 	})
 	h.Kill()
-	h = h.again()
+	h = h.restart()
 	w.url = h.MCP + "/small/mcp"
 
 	answer := strings.Replace(held, ".0.", ".1.", 1) // the client has seen event 0 of the stream
 	last := strings.Replace(answer[:strings.LastIndex(answer, ".")], ".p", ".a", 1)
 	for range 2 { // twice: the host cannot know if the first answer arrived
 		if events := w.resume(held); len(events) != 1 ||
-			events[0] != last+` {"jsonrpc":"2.0","id":1,"result":`+told("answered")+"}" {
+			events[0] != last+` {"jsonrpc":"2.0","id":1,"result":`+textResult("answered")+"}" {
 			t.Errorf("resumed from %s: %q", held, events)
 		}
 	}
@@ -57,27 +57,27 @@ func hostKilledWithAnswers(t *testing.T) {
 		text, err := os.ReadFile(state)
 		return err == nil && strings.Contains(string(text), "."+answer+`"}`)
 	})
-	if a := w.returns(last); a.status != http.StatusMethodNotAllowed { // the stream no longer exists
+	if a := w.getStream(last); a.status != http.StatusMethodNotAllowed { // the stream no longer exists
 		t.Errorf("who has the answer is given %v", a)
 	}
 	h.Kill()
-	h = h.again()
+	h = h.restart()
 	w.url = h.MCP + "/small/mcp"
-	if a := w.returns(last); a.status != http.StatusMethodNotAllowed {
+	if a := w.getStream(last); a.status != http.StatusMethodNotAllowed {
 		t.Errorf("who has the answer is given %v by the next host", a)
 	}
 	if events := w.resume(held); len(events) != 1 ||
 		!strings.Contains(events[0], `"maybeExecuted":true`) {
 		t.Errorf("what was read is %q", events)
 	}
-	if done := once(t, h.effects); len(done) != 3 {
+	if done := checkOnce(t, h.effects); len(done) != 3 {
 		t.Errorf("done: %v", done)
 	}
 }
 
-// lose calls a tool and cuts the connection at the first event id, from which the stream can be
-// resumed. It returns that id.
-func (w *wire) lose(tool, text string) (id string) {
+// cutAfterFirstID calls a tool and cuts the connection at the first event id, from which the stream
+// can be resumed. It returns that id.
+func (w *rawClient) cutAfterFirstID(tool, text string) (id string) {
 	w.t.Helper()
 	ctx, cut := context.WithTimeout(w.t.Context(), 30*time.Second)
 	defer cut()
@@ -107,8 +107,8 @@ func (w *wire) lose(tool, text string) (id string) {
 	return ""
 }
 
-// returns asks for the stream after the event with the id last.
-func (w *wire) returns(last string) answer {
+// getStream asks for the stream after the event with the id last.
+func (w *rawClient) getStream(last string) answer {
 	w.t.Helper()
 	w.headers.Set("Last-Event-Id", last)
 	defer w.headers.Del("Last-Event-Id")
@@ -117,9 +117,9 @@ func (w *wire) returns(last string) answer {
 
 // resume resumes the stream after the event with the id last and reads it to its end. It returns
 // the id and the data of each message.
-func (w *wire) resume(last string) (events []string) {
+func (w *rawClient) resume(last string) (events []string) {
 	w.t.Helper()
-	a := w.returns(last)
+	a := w.getStream(last)
 	if a.status != http.StatusOK {
 		w.t.Fatal(a)
 	}

@@ -11,13 +11,13 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// keeper is a client that records which calls succeeded.
-type keeper struct {
+// successRecorder is a client that records which calls succeeded.
+type successRecorder struct {
 	load.Client
 	done *sync.Map // by nonce
 }
 
-func (k keeper) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
+func (k successRecorder) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
 	got, err := k.Client.Call(ctx, nonce)
 	if err == nil {
 		k.done.Store(nonce, true)
@@ -29,24 +29,24 @@ func (k keeper) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) 
 // acknowledged goes on with its id. No process that it had started is left. No call has its
 // effect twice, and every acknowledged call has its effect.
 func hostKilled(t *testing.T, r *table) {
-	h := start(t, stubborn)
+	h := start(t, leavesProcess)
 	before := h.baseline()
 	var ready, orphans []time.Duration
 	// Times until a host is ready, in milliseconds: a new host, and the one that was killed.
 	var bare, again []float64
 	var failed []float64
 	var settled []time.Duration
-	for round := range either(10, shortPairs) {
+	for round := range fullOrShort(10, shortPairs) {
 		bare = append(bare, milliseconds(bareHost(t)))
-		sessions := h.sessions(either(1000, 100), note)
+		sessions := h.sessions(fullOrShort(1000, 100), note)
 		var done sync.Map
 		clients := make([]load.Client, len(sessions))
 		for i, s := range sessions {
-			clients[i] = keeper{s, &done}
+			clients[i] = successRecorder{s, &done}
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		o := options(uint64(round+1), either(64, 8), 1_000_000)
-		o.Rate = either(1000.0, 200)
+		o := options(uint64(round+1), fullOrShort(64, 8), 1_000_000)
+		o.Rate = fullOrShort(1000.0, 200)
 		ended := make(chan load.Result, 1)
 		go func() { // ends when it is stopped; awaited below
 			result, err := load.Run(ctx, clients, o)
@@ -59,7 +59,7 @@ func hostKilled(t *testing.T, r *table) {
 			t.Helper()
 			from := len(effectsOf(t, h.effects))
 			eventually(t, "used", func() bool {
-				return len(effectsOf(t, h.effects)) >= from+either(1000, 50)
+				return len(effectsOf(t, h.effects)) >= from+fullOrShort(1000, 50)
 			})
 		}
 		flows()
@@ -74,7 +74,7 @@ func hostKilled(t *testing.T, r *table) {
 			gone <- time.Since(killed)
 		}(h)
 		dead := h
-		h = h.again()
+		h = h.restart()
 		ready = append(ready, time.Since(killed))
 		again = append(again, milliseconds(ready[round]))
 		flows()
@@ -97,19 +97,19 @@ func hostKilled(t *testing.T, r *table) {
 			cancel()
 			done.Store(nonce, true)
 		}
-		effects := once(t, h.effects)
+		effects := checkOnce(t, h.effects)
 		done.Range(func(nonce, _ any) bool {
 			if effects[string(nonce.(load.Nonce))] == 0 {
 				t.Errorf("%s was acknowledged and not done", nonce)
 			}
 			return true
 		})
-		leave(t, sessions)
-		settled = append(settled, h.settles(before))
+		closeSessions(t, sessions)
+		settled = append(settled, h.timeToBaseline(before))
 	}
-	r.times(fmt.Sprintf("host killed with %d sessions: ready again after", either(1000, 100)),
+	r.times(fmt.Sprintf("host killed with %d sessions: ready again after", fullOrShort(1000, 100)),
 		ready, readyGoal)
-	r.recovers(t, "host killed: ready again after", bare, again)
+	r.judgeRecovery(t, "host killed: ready again after", bare, again)
 	r.times("host killed: no process of it is left after", orphans, orphansGoal)
 	r.Figures = append(r.Figures,
 		load.NewFigure("host killed: calls that failed meanwhile", "calls", failed, 0))
@@ -121,7 +121,7 @@ func hostKilled(t *testing.T, r *table) {
 func bareHost(t *testing.T) time.Duration {
 	t.Helper()
 	h := prepare(t)
-	h.configure("tenants: {default: {servers: {small: " + h.small(stubborn) + "}}}")
+	h.configure("tenants: {default: {servers: {small: " + h.smallServer(leavesProcess) + "}}}")
 	begun := time.Now()
 	h.launch(mcptest.HostOptions{})
 	took := time.Since(begun)

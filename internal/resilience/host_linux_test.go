@@ -21,9 +21,9 @@ import (
 
 // Commands that start the test's own server. The verb stands for the path of the test binary.
 const (
-	alone = `command: %q`
-	// stubborn also starts a process that leaves the process group and would outlive the server.
-	stubborn = `command: sh, args: [-c, '(setsid sleep 600 </dev/null >/dev/null 2>&1 &); exec "$0"', %q]`
+	plainCommand = `command: %q`
+	// leavesProcess also starts a process that leaves the process group and would outlive the server.
+	leavesProcess = `command: sh, args: [-c, '(setsid sleep 600 </dev/null >/dev/null 2>&1 &); exec "$0"', %q]`
 )
 
 // host is a running mcpd. A test may kill it and start it again any number of times.
@@ -54,12 +54,12 @@ func start(t *testing.T, program string) *host {
 func startWith(t *testing.T, top, program string) *host {
 	t.Helper()
 	h := prepare(t)
-	h.configure(top + "tenants: {default: {servers: {small: " + h.small(program) + "}}}")
+	h.configure(top + "tenants: {default: {servers: {small: " + h.smallServer(program) + "}}}")
 	return h.launch(mcptest.HostOptions{})
 }
 
-// small returns the configuration of the test's own server.
-func (h *host) small(program string, more ...string) string {
+// smallServer returns the configuration of the test's own server.
+func (h *host) smallServer(program string, more ...string) string {
 	h.t.Helper()
 	path, err := os.Executable()
 	if err != nil {
@@ -89,9 +89,9 @@ func (h *host) configure(text string) {
 	}
 }
 
-// again starts the host again after it has ended, with its state, its address and its
+// restart starts the host again after it has ended, with its state, its address and its
 // configuration.
-func (h *host) again() *host {
+func (h *host) restart() *host {
 	h.t.Helper()
 	next := *h
 	return next.launch(mcptest.HostOptions{
@@ -151,8 +151,8 @@ func clients(sessions []*load.Session) []load.Client {
 	return all
 }
 
-// leave closes sessions and their connections.
-func leave(t *testing.T, sessions []*load.Session) {
+// closeSessions closes sessions and their connections.
+func closeSessions(t *testing.T, sessions []*load.Session) {
 	t.Helper()
 	for _, s := range sessions {
 		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
@@ -177,8 +177,8 @@ func options(run uint64, workers, calls int) load.Options {
 	}
 }
 
-// panics makes the next message of a kind crash the actor at a path.
-func (h *host) panics(path, kind string) error {
+// injectPanic makes the next message of a kind crash the actor at a path.
+func (h *host) injectPanic(path, kind string) error {
 	_, err := h.admin(http.MethodPost, "/admin/v1/faults", admin.Chaos,
 		fmt.Sprintf(`{"action":"panic","path":%q,"kind":%q,"count":1,"lease":"60s"}`, path, kind))
 	return err

@@ -16,9 +16,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// byHand is a client that writes its own requests. It uses 2025-11-25 with a session and
+// rawTaskClient is a client that writes its own requests. It uses 2025-11-25 with a session and
 // 2026-07-28 without one.
-type byHand struct {
+type rawTaskClient struct {
 	url, session string
 	id           int
 }
@@ -26,7 +26,8 @@ type byHand struct {
 var errNoAnswer = errors.New("no answer")
 
 // ask makes a request. The params come without their braces.
-func (w *byHand) ask(t *testing.T, method, params string) (result jsontext.Value, err error) {
+func (w *rawTaskClient) ask(t *testing.T, method, params string) (result jsontext.Value,
+	err error) {
 	t.Helper()
 	w.id++
 	fields := map[string]string{
@@ -79,7 +80,7 @@ func (w *byHand) ask(t *testing.T, method, params string) (result jsontext.Value
 }
 
 // must is ask for requests that have to succeed.
-func (w *byHand) must(t *testing.T, method, params string) jsontext.Value {
+func (w *rawTaskClient) must(t *testing.T, method, params string) jsontext.Value {
 	t.Helper()
 	result, err := w.ask(t, method, params)
 	if err != nil {
@@ -88,8 +89,8 @@ func (w *byHand) must(t *testing.T, method, params string) jsontext.Value {
 	return result
 }
 
-// makes runs a tool as a task and returns the id of the task.
-func (w *byHand) makes(t *testing.T, tool, text string) (id string, err error) {
+// startTask runs a tool as a task and returns the id of the task.
+func (w *rawTaskClient) startTask(t *testing.T, tool, text string) (id string, err error) {
 	t.Helper()
 	result, err := w.ask(t, "tools/call",
 		fmt.Sprintf(`"name":%q,"arguments":{"text":%q},"task":{"ttl":600000}`, tool, text))
@@ -105,8 +106,8 @@ func (w *byHand) makes(t *testing.T, tool, text string) (id string, err error) {
 	return id, nil
 }
 
-// becomes waits until a task has a status.
-func (w *byHand) becomes(t *testing.T, id, status string) (task jsontext.Value) {
+// waitForStatus waits until a task has a status.
+func (w *rawTaskClient) waitForStatus(t *testing.T, id, status string) (task jsontext.Value) {
 	t.Helper()
 	eventually(t, status, func() bool {
 		task = w.must(t, "tasks/get", `"taskId":"`+id+`"`)
@@ -127,21 +128,21 @@ func hostKilledWithTasks(t *testing.T) {
 		return h
 	}
 	far := jobs()
-	far.configure("tenants: {default: {servers: {small: " + far.small(alone) + "}}}")
+	far.configure("tenants: {default: {servers: {small: " + far.smallServer(plainCommand) + "}}}")
 	far.launch(mcptest.HostOptions{})
 	h := jobs()
 	h.configure(
 		fmt.Sprintf("tenants: {default: {servers: {small: %s, far: {url: %q, share: tenant}}}}",
-			h.small(alone), far.MCP+"/small/mcp"),
+			h.smallServer(plainCommand), far.MCP+"/small/mcp"),
 	)
 	h.launch(mcptest.HostOptions{})
 
-	legacy, modern := &byHand{url: h.MCP + "/mcp"}, &byHand{url: h.MCP + "/mcp"}
+	legacy, modern := &rawTaskClient{url: h.MCP + "/mcp"}, &rawTaskClient{url: h.MCP + "/mcp"}
 	legacy.must(t, "initialize",
 		`"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"wire","version":"1"}`)
 	ids := map[string]string{}
-	all := func(f func(w *byHand, what, server, tool string)) {
-		for era, w := range map[string]*byHand{"legacy": legacy, "modern": modern} {
+	all := func(f func(w *rawTaskClient, what, server, tool string)) {
+		for era, w := range map[string]*rawTaskClient{"legacy": legacy, "modern": modern} {
 			for _, server := range []string{"small", "far"} {
 				for _, tool := range []string{note, hold} {
 					f(w, era+"-"+server+"-"+tool, server, tool)
@@ -149,13 +150,13 @@ func hostKilledWithTasks(t *testing.T) {
 			}
 		}
 	}
-	all(func(w *byHand, what, server, tool string) {
-		id, err := w.makes(t, server+"__"+tool, what)
+	all(func(w *rawTaskClient, what, server, tool string) {
+		id, err := w.startTask(t, server+"__"+tool, what)
 		if err != nil {
 			t.Fatal(what, err)
 		}
 		if ids[what] = id; tool == note {
-			w.becomes(t, id, "completed")
+			w.waitForStatus(t, id, "completed")
 		}
 	})
 	var promised []string
@@ -164,7 +165,7 @@ func hostKilledWithTasks(t *testing.T) {
 		defer close(made)
 		w := *legacy
 		for n := range 40 {
-			id, err := w.makes(t, "far__"+note, fmt.Sprintf("promised-%d", n))
+			id, err := w.startTask(t, "far__"+note, fmt.Sprintf("promised-%d", n))
 			if err != nil {
 				return
 			}
@@ -174,7 +175,7 @@ func hostKilledWithTasks(t *testing.T) {
 	eventually(t, "promised", func() bool { return len(effectsOf(t, far.effects)) > 6 })
 	h.Kill()
 	<-made
-	h = h.again()
+	h = h.restart()
 	legacy.url, modern.url = h.MCP+"/mcp", h.MCP+"/mcp"
 
 	list := string(legacy.must(t, "tasks/list", ""))
@@ -183,9 +184,9 @@ func hostKilledWithTasks(t *testing.T) {
 			t.Errorf("a task that was promised is not there")
 		}
 	}
-	check := func(w *byHand, what, tool string, done bool) {
+	check := func(w *rawTaskClient, what, tool string, done bool) {
 		status := map[bool]string{true: "completed", false: "failed"}[done]
-		task := w.becomes(t, ids[what], status)
+		task := w.waitForStatus(t, ids[what], status)
 		if message, _ := splice.GetString(task, "statusMessage"); !done && message == "" {
 			t.Errorf("%s: %s", what, task)
 		}
@@ -202,26 +203,26 @@ func hostKilledWithTasks(t *testing.T) {
 			t.Errorf("%s: %s", what, outcome)
 		}
 	}
-	all(func(w *byHand, what, server, tool string) {
+	all(func(w *rawTaskClient, what, server, tool string) {
 		switch {
 		case tool == note:
 			check(w, what, tool, true)
 		case server == "small":
 			check(w, what, tool, false)
 		default:
-			w.becomes(t, ids[what], "working")
+			w.waitForStatus(t, ids[what], "working")
 		}
 	})
 	legacy.must(t, "tools/call", `"name":"far__free","arguments":{"text":"free-legacy"}`)
 	// The modern client has a connection of its own to the server.
 	modern.must(t, "tools/call", `"name":"far__free","arguments":{"text":"free-modern"}`)
-	all(func(w *byHand, what, server, tool string) {
+	all(func(w *rawTaskClient, what, server, tool string) {
 		if server == "far" && tool == hold {
 			check(w, what, tool, true)
 		}
 	})
-	once(t, h.effects)
-	if seen := once(t, far.effects); len(seen) < len(promised)+5 {
+	checkOnce(t, h.effects)
+	if seen := checkOnce(t, far.effects); len(seen) < len(promised)+5 {
 		t.Errorf("%d were done, and %d promised", len(seen), len(promised))
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, legacy.url, nil)

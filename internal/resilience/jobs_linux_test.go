@@ -36,8 +36,8 @@ func (j jobs) capabilities() string {
 	return `"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}},`
 }
 
-// support returns a tool's support for tasks, or "" if it has none.
-func (j jobs) support(tool string) string {
+// toolSupport returns a tool's support for tasks, or "" if it has none.
+func (j jobs) toolSupport(tool string) string {
 	if j == nil || tool != note && tool != hold {
 		return ""
 	}
@@ -59,7 +59,7 @@ func (j jobs) free() (answers []jsonrpc.Message) {
 	for text, one := range j {
 		one.done = true
 		for _, id := range one.waiting {
-			answers = append(answers, jsonrpc.Response(id, jsontext.Value(told(text))))
+			answers = append(answers, jsonrpc.Response(id, jsontext.Value(textResult(text))))
 		}
 		one.waiting = nil
 	}
@@ -76,7 +76,7 @@ func (j jobs) ask(m jsonrpc.Message) []jsonrpc.Message {
 			jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no such task"}),
 		}
 	case m.Method == "tasks/result" && one.done:
-		return []jsonrpc.Message{jsonrpc.Response(m.ID, jsontext.Value(told(text)))}
+		return []jsonrpc.Message{jsonrpc.Response(m.ID, jsontext.Value(textResult(text)))}
 	case m.Method == "tasks/result":
 		one.waiting = append(one.waiting, m.ID)
 		return nil
@@ -93,5 +93,5 @@ func (j jobs) object(text string) string {
 		`","createdAt":"2026-11-20T12:00:00Z","lastUpdatedAt":"2026-11-20T12:00:00Z","ttl":600000,"pollInterval":500}`
 }
 
-// told returns the result of a tool with the given text.
-func told(text string) string { return `{"content":[{"type":"text","text":"` + text + `"}]}` }
+// textResult returns the result of a tool with the given text.
+func textResult(text string) string { return `{"content":[{"type":"text","text":"` + text + `"}]}` }

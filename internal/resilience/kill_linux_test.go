@@ -16,19 +16,19 @@ import (
 	"mcpd/internal/load"
 )
 
-// inHand is the number of calls in flight at a server when it is killed.
-const inHand = 100
+// callsInFlight is the number of calls in flight at a server when it is killed.
+const callsInFlight = 100
 
-// outcomes is a client that records the error of each call, and when the first and the last
+// outcomeRecorder is a client that records the error of each call, and when the first and the last
 // ended.
-type outcomes struct {
+type outcomeRecorder struct {
 	load.Client
 	mu          sync.Mutex // guards the fields below
 	first, last time.Time
 	errs        map[load.Nonce]error
 }
 
-func (o *outcomes) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
+func (o *outcomeRecorder) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
 	got, err := o.Client.Call(ctx, nonce)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -45,18 +45,18 @@ func (o *outcomes) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, erro
 // server does not read its input, the calls that were written to it have the same outcome, and
 // all others go to the new process. If the server is idle, the next call gets a new process.
 func serverKilled(t *testing.T, r *table) {
-	h := start(t, alone)
+	h := start(t, plainCommand)
 	before := h.baseline()
 	bareEffects := filepath.Join(t.TempDir(), "bare")
 	var seen, first, answered, bare, next, settled []time.Duration
 	var written []float64
-	for round := range either(100, shortPairs) {
+	for round := range fullOrShort(100, shortPairs) {
 		s := append(h.sessions(1, hold), h.sessions(1, note)...)
 		subscribe(t, s[1])
 		took, o, at := h.killBusy(round, s[0])
 		seen, first, answered = append(seen, took), append(first, o.first.Sub(at)), append(answered,
 			o.last.Sub(at))
-		written = append(written, float64(h.killDeaf(round, s[1])))
+		written = append(written, float64(h.killNotReading(round, s[1])))
 
 		measure := []func(){
 			func() {
@@ -70,26 +70,27 @@ func serverKilled(t *testing.T, r *table) {
 		}
 		measure[round%2]()
 		measure[1-round%2]()
-		leave(t, s)
-		settled = append(settled, h.settles(before))
+		closeSessions(t, s)
+		settled = append(settled, h.timeToBaseline(before))
 	}
-	once(t, h.effects)
+	checkOnce(t, h.effects)
 	r.times("server killed: seen by the host after", seen, seenGoal)
-	r.times(fmt.Sprintf("server killed: first of %d calls in its hand answered after", inHand),
+	r.times(fmt.Sprintf("server killed: first of %d calls in its hand answered after", callsInFlight),
 		first, seenGoal)
-	r.times(fmt.Sprintf("server killed: last of %d calls in its hand answered after", inHand),
+	r.times(fmt.Sprintf("server killed: last of %d calls in its hand answered after", callsInFlight),
 		answered, answerGoal)
 	r.Figures = append(r.Figures,
 		load.NewFigure(
-			fmt.Sprintf("server killed that did not read: of %d calls, those that had been written", inHand),
+			fmt.Sprintf("server killed that did not read: of %d calls, those that had been written",
+				callsInFlight),
 			"calls", written, 0,
 		))
-	r.shares(t, "server killed: next call answered after", bare, next)
+	r.addShare(t, "server killed: next call answered after", bare, next)
 	r.times("server killed: back at the baseline after", settled, baselineGoal)
 }
 
-// doubtful reports whether the error says that the call may have been executed.
-func doubtful(err error) bool {
+// maybeExecuted reports whether the error says that the call may have been executed.
+func maybeExecuted(err error) bool {
 	var e *load.CallError
 	var data struct {
 		MaybeExecuted bool `json:"maybeExecuted"`
@@ -99,48 +100,48 @@ func doubtful(err error) bool {
 
 // killBusy kills the server with calls in flight. It returns how long the host took to see that,
 // the outcomes of the calls, and the time of the kill.
-func (h *host) killBusy(round int, s *load.Session) (seen time.Duration, o *outcomes,
+func (h *host) killBusy(round int, s *load.Session) (seen time.Duration, o *outcomeRecorder,
 	at time.Time) {
 	h.t.Helper()
-	o = &outcomes{Client: s}
-	ended := h.hand(o, uint64(2*round+1), inHand)
+	o = &outcomeRecorder{Client: s}
+	ended := h.holdCalls(o, uint64(2*round+1), callsInFlight)
 	pid, at := h.kill()
 	result := <-ended
-	if want := (load.Counts{Sent: inHand, Failed: inHand}); result.Counts != want {
+	if want := (load.Counts{Sent: callsInFlight, Failed: callsInFlight}); result.Counts != want {
 		h.t.Errorf("calls in hand: %+v, errors %v; want one error each", result.Counts, result.Errors)
 	}
 	for _, err := range o.errs {
-		if !doubtful(err) {
+		if !maybeExecuted(err) {
 			h.t.Errorf("call in hand: %v, want one that says that it may have been executed", err)
 		}
 	}
-	return h.saw(pid).Sub(at), o, at
+	return h.exitSeenAt(pid).Sub(at), o, at
 }
 
-// long is a client whose calls are so large that a pipe holds few of them.
-type long struct{ *load.Session }
+// largeCallClient is a client whose calls are so large that a pipe holds few of them.
+type largeCallClient struct{ *load.Session }
 
-func (l long) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
+func (l largeCallClient) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
 	text, err := l.Ask(ctx, "tools/call",
 		fmt.Sprintf(`{"name":%q,"arguments":{"text":%q,"rest":%q}}`, note, nonce,
 			strings.Repeat("x", 4<<10)))
 	return load.Nonce(text), err
 }
 
-// killDeaf kills the server while it does not read its input. It returns how many calls had been
-// written nevertheless.
-func (h *host) killDeaf(round int, s *load.Session) (written int) {
+// killNotReading kills the server while it does not read its input. It returns how many calls had
+// been written nevertheless.
+func (h *host) killNotReading(round int, s *load.Session) (written int) {
 	h.t.Helper()
 	h.next(fmt.Sprintf("deaf-%d", round), s)
-	halt(h.t, h.Processes()[0])
-	o := &outcomes{Client: long{s}}
-	ended := h.run(o, uint64(2*round+2), inHand)
+	stopProcess(h.t, h.Processes()[0])
+	o := &outcomeRecorder{Client: largeCallClient{s}}
+	ended := h.run(o, uint64(2*round+2), callsInFlight)
 	eventually(h.t, "all on their way", func() bool {
-		return h.metric("mcpd_requests_in_flight{") >= inHand
+		return h.metric("mcpd_requests_in_flight{") >= callsInFlight
 	})
 	h.kill()
 	result := <-ended
-	if c := result.Counts; c.Sent != inHand || c.OK == 0 || c.OK+c.Failed != inHand {
+	if c := result.Counts; c.Sent != callsInFlight || c.OK == 0 || c.OK+c.Failed != callsInFlight {
 		h.t.Errorf(
 			"calls to a server that did not read: %+v, errors %v; want those that were not written answered",
 			c, result.Errors,
@@ -151,16 +152,16 @@ func (h *host) killDeaf(round int, s *load.Session) (written int) {
 		switch n := effects[string(nonce)]; {
 		case err == nil && n != 1:
 			h.t.Errorf("call %s that the next server answered: done %d times", nonce, n)
-		case err != nil && (n != 0 || !doubtful(err)):
+		case err != nil && (n != 0 || !maybeExecuted(err)):
 			h.t.Errorf("call %s that had been written: done %d times, %v", nonce, n, err)
 		}
 	}
 	return int(result.Counts.Failed)
 }
 
-// hand makes calls that the server holds, and returns when the server has them all. The channel
-// gets their result when they have ended.
-func (h *host) hand(c load.Client, run uint64, calls int) <-chan load.Result {
+// holdCalls makes calls that the server holds, and returns when the server has them all. The
+// channel gets their result when they have ended.
+func (h *host) holdCalls(c load.Client, run uint64, calls int) <-chan load.Result {
 	h.t.Helper()
 	before := len(effectsOf(h.t, h.effects))
 	ended := h.run(c, run, calls)
@@ -224,9 +225,9 @@ func (h *host) kill() (pid int, at time.Time) {
 	return pids[0], at
 }
 
-// saw returns when the host logged the end of a server. The log has whole milliseconds. saw
+// exitSeenAt returns when the host logged the end of a server. The log has whole milliseconds. saw
 // returns the end of the millisecond, so the goal is checked against the later time.
-func (h *host) saw(pid int) (at time.Time) {
+func (h *host) exitSeenAt(pid int) (at time.Time) {
 	h.t.Helper()
 	eventually(h.t, "seen", func() bool {
 		for _, e := range h.events("upstream_exited") {

@@ -23,17 +23,17 @@ const (
 	filesystem = "@modelcontextprotocol/server-filesystem"
 )
 
-// launching is the number of calls in flight at a launched server when it is killed.
-const launching = 20
+// launchedInFlight is the number of calls in flight at a launched server when it is killed.
+const launchedInFlight = 20
 
-// worded is a client of a tool whose answer has more than its argument.
-type worded struct {
+// templateClient is a client of a tool whose answer has more than its argument.
+type templateClient struct {
 	*load.Session
 	tool, argument string // the call; argument has one %s
 	before         string // the beginning of the answer
 }
 
-func (w worded) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
+func (w templateClient) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
 	text, err := w.Ask(ctx, "tools/call",
 		fmt.Sprintf(`{"name":%q,"arguments":%s}`, w.tool, fmt.Sprintf(w.argument, nonce)))
 	return load.Nonce(strings.TrimPrefix(text, w.before)), err
@@ -105,10 +105,10 @@ func launchers(t *testing.T, r *table) {
 	declared(dirs[0])
 	h.launch(mcptest.HostOptions{})
 	every := func(s *load.Session) load.Client {
-		return worded{s, "echo", `{"message":"%s"}`, "Echo: "}
+		return templateClient{s, "echo", `{"message":"%s"}`, "Echo: "}
 	}
 	files := func(s *load.Session, dir string) load.Client {
-		return worded{
+		return templateClient{
 			s, "create_directory", `{"path":"` + dir + `/%s"}`,
 			"Successfully created directory " + dir + "/",
 		}
@@ -120,11 +120,11 @@ func launchers(t *testing.T, r *table) {
 	s := open(1)
 	h.next("first", every(s[0]))
 	h.next("first", files(s[1], dirs[0]))
-	leave(t, s)
-	before := h.rest()
+	closeSessions(t, s)
+	before := h.holdingAtRest()
 
 	var bare, next, told []time.Duration
-	for round := range either(10, 2) {
+	for round := range fullOrShort(10, 2) {
 		s := open(1)
 		victim := []string{"npm exec", "node "}[round%2]
 		h.next(fmt.Sprintf("round-%d", round), every(s[0]))
@@ -132,25 +132,26 @@ func launchers(t *testing.T, r *table) {
 		if len(victims) != 1 {
 			t.Fatalf("%d processes are %q", len(victims), victim)
 		}
-		o := &outcomes{
-			Client: worded{
+		o := &outcomeRecorder{
+			Client: templateClient{
 				s[0], "trigger-long-running-operation", `{"duration":600,"steps":1,"note":"%s"}`, "",
 			},
 		}
-		ended := h.run(o, uint64(round+1), launching)
+		ended := h.run(o, uint64(round+1), launchedInFlight)
 		eventually(t, "in its hand", func() bool {
-			return h.metric("mcpd_requests_in_flight{") >= launching
+			return h.metric("mcpd_requests_in_flight{") >= launchedInFlight
 		})
 		time.Sleep(100 * time.Millisecond) // the calls are written meanwhile
 		at := time.Now()
 		if err := syscall.Kill(victims[0], syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		if result := <-ended; result.Counts != (load.Counts{Sent: launching, Failed: launching}) {
+		if result := <-ended; result.Counts != (load.Counts{Sent: launchedInFlight,
+			Failed: launchedInFlight}) {
 			t.Errorf("calls in hand: %+v, errors %v; want one error each", result.Counts, result.Errors)
 		}
 		for _, err := range o.errs {
-			if !doubtful(err) {
+			if !maybeExecuted(err) {
 				t.Errorf("call in hand: %v, want one that says that it may have been executed", err)
 			}
 		}
@@ -170,12 +171,12 @@ func launchers(t *testing.T, r *table) {
 			now, _ := h.launched(everything, "")
 			return !slices.ContainsFunc(old, func(pid int) bool { return slices.Contains(now, pid) })
 		})
-		leave(t, s)
-		h.settles(before)
+		closeSessions(t, s)
+		h.timeToBaseline(before)
 	}
 
 	// The configuration of a server changes and changes back.
-	for round := range either(4, 2) {
+	for round := range fullOrShort(4, 2) {
 		s := open(1)
 		_, worker := h.launched(everything, "node ")
 		dir := dirs[(round+1)%2]
@@ -187,13 +188,13 @@ func launchers(t *testing.T, r *table) {
 		if _, now := h.launched(everything, "node "); !slices.Equal(now, worker) {
 			t.Errorf("the worker of a server that stays was %v and is %v", worker, now)
 		}
-		leave(t, s)
-		h.settles(before)
+		closeSessions(t, s)
+		h.timeToBaseline(before)
 	}
 
 	// The host is killed and stopped, in turns.
 	var gone, stopped []time.Duration
-	for round := range either(6, 2) {
+	for round := range fullOrShort(6, 2) {
 		s := open(50)
 		var crowd []load.Client
 		for _, one := range s[:len(s)-1] {
@@ -231,15 +232,16 @@ func launchers(t *testing.T, r *table) {
 		if c := (<-ended).Counts; c.Lost+c.Crosstalk+c.Duplicate > 0 {
 			t.Errorf("load: %+v", c)
 		}
-		h = h.again()
+		h = h.restart()
 		for i, one := range crowd {
 			h.next(fmt.Sprintf("after-%d-%d", round, i), one)
 		}
-		leave(t, s)
+		closeSessions(t, s)
 	}
-	r.times(fmt.Sprintf("npx killed: last of %d calls in its server's hand answered after", launching),
+	r.times(fmt.Sprintf("npx killed: last of %d calls in its server's hand answered after",
+		launchedInFlight),
 		told, answerGoal)
-	r.shares(t, "npx or its server killed: next call answered after", bare, next)
+	r.addShare(t, "npx or its server killed: next call answered after", bare, next)
 	r.times("host killed: no process of npx is left after", gone, orphansGoal)
 	r.times("host with npx told to stop under load: gone after", stopped, drainGoal)
 }

@@ -20,14 +20,14 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, serveRemote(addr, effects))
 			os.Exit(1)
 		}
-		serve(effects)
+		serveStdio(effects)
 		os.Exit(0)
 	}
 	mcptest.Main(m)
 }
 
-// either returns the first value in the full form and the second in the short form.
-func either[T any](inFull, inShort T) T {
+// fullOrShort returns the first value in the full form and the second in the short form.
+func fullOrShort[T any](inFull, inShort T) T {
 	if *full {
 		return inFull
 	}
@@ -74,13 +74,14 @@ func (r *table) times(name string, samples []time.Duration, goal time.Duration) 
 	for i, s := range samples {
 		values[i] = milliseconds(s)
 	}
-	r.Figures = append(r.Figures, load.NewFigure(name, "ms", values, either(milliseconds(goal), 0)))
+	r.Figures = append(r.Figures,
+		load.NewFigure(name, "ms", values, fullOrShort(milliseconds(goal), 0)))
 }
 
-// beside measures the 99th percentile of calls during a disturbance and without it, in turns. If
-// limit is 0, the ratio is only reported. The short form goes through the disturbance and
+// compareDisturbed measures the 99th percentile of calls during a disturbance and without it, in
+// turns. If limit is 0, the ratio is only reported. The short form goes through the disturbance and
 // compares nothing.
-func (r *table) beside(t *testing.T, calls, with, without string, limit float64,
+func (r *table) compareDisturbed(t *testing.T, calls, with, without string, limit float64,
 	measure func(troubled bool) (float64, error)) {
 	t.Helper()
 	if !*full {
@@ -114,8 +115,8 @@ func (r *table) beside(t *testing.T, calls, with, without string, limit float64,
 	r.Comparisons = append(r.Comparisons, c)
 }
 
-// shares adds both start times and the time that the host adds to the start of a server.
-func (r *table) shares(t *testing.T, name string, bare, next []time.Duration) {
+// addShare adds both start times and the time that the host adds to the start of a server.
+func (r *table) addShare(t *testing.T, name string, bare, next []time.Duration) {
 	t.Helper()
 	r.times(name, next, 0)
 	r.times("start of the same server without a host, to its first answer", bare, 0)
@@ -126,14 +127,14 @@ func (r *table) shares(t *testing.T, name string, bare, next []time.Duration) {
 		return values
 	}
 	r.Figures = append(r.Figures,
-		load.NewShare("the host's share of that", "ms", of(bare), of(next),
-			either(milliseconds(shareGoal), 0)))
-	r.recovers(t, name, of(bare), of(next))
+		load.NewDifference("the host's share of that", "ms", of(bare), of(next),
+			fullOrShort(milliseconds(shareGoal), 0)))
+	r.judgeRecovery(t, name, of(bare), of(next))
 }
 
-// recovers judges a recovery by its ratio to the program's bare start, measured in turns. Fewer
-// turns than load.MinPairs have no confidence interval and are not judged.
-func (r *table) recovers(t *testing.T, name string, bare, next []float64) {
+// judgeRecovery judges a recovery by its ratio to the program's bare start, measured in turns.
+// Fewer turns than load.MinPairs have no confidence interval and are not judged.
+func (r *table) judgeRecovery(t *testing.T, name string, bare, next []float64) {
 	t.Helper()
 	if len(bare) < load.MinPairs {
 		return
@@ -143,7 +144,7 @@ func (r *table) recovers(t *testing.T, name string, bare, next []float64) {
 		t.Fatal(err)
 	}
 	c := load.Comparison{Name: name + " / bare start", Estimate: ratio}
-	if !mcptest.Raced {
+	if !mcptest.RaceEnabled {
 		c = load.Compare(c.Name, ratio, load.AtMost(recoveryLimit))
 	}
 	r.Comparisons = append(r.Comparisons, c)
@@ -154,7 +155,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 // If something dies, only its calls in flight are affected, and each of them gets an error.
 func TestResilience(t *testing.T) {
 	r := &table{
-		load.Report{Title: "What is lost when something dies, " + either("in full", "in short")},
+		load.Report{Title: "What is lost when something dies, " + fullOrShort("in full", "in short")},
 	}
 	t.Run("a server is killed", func(t *testing.T) { serverKilled(t, r) })
 	t.Run("a request manager crashes", func(t *testing.T) {
@@ -198,12 +199,12 @@ func TestRecoveryIsJudgedByItsRatioToABareStart(t *testing.T) {
 		fails      bool
 	}{
 		"as long":       {bare, times(1.1), false},
-		"too long":      {bare, times(3), !mcptest.Raced},
+		"too long":      {bare, times(3), !mcptest.RaceEnabled},
 		"uncertain":     {bare, []float64{8, 90, 9, 15, 80, 10, 30, 9}, false},
 		"too few turns": {bare[:3], times(9)[:3], false},
 	} {
 		r := &table{}
-		r.recovers(t, name, c.bare, c.next)
+		r.judgeRecovery(t, name, c.bare, c.next)
 		if r.Failed() != c.fails {
 			t.Errorf("%s: failed is %t: %+v", name, r.Failed(), r.Comparisons)
 		}

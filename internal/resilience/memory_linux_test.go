@@ -22,10 +22,10 @@ import (
 // begun is lost. Afterwards the host is as before.
 func TestMemoryIsFull(t *testing.T) {
 	const crowd = 10 // one tenant alone may not use enough to fill the memory
-	h := crowded(t, crowd)
-	open := func(tenant string) *wire { return openWire(t, h, tenant) }
+	h := hostWithTenants(t, crowd)
+	open := func(tenant string) *rawClient { return openWire(t, h, tenant) }
 	modest, leaving := open("modest"), open("modest")
-	all := []*wire{modest, leaving}
+	all := []*rawClient{modest, leaving}
 	for n := range crowd {
 		all = append(all, open(fmt.Sprintf("greedy-%d", n)))
 	}
@@ -68,7 +68,7 @@ func TestMemoryIsFull(t *testing.T) {
 		})
 	}
 	eventually(t, "calls are refused", func() bool {
-		return strings.Trim(counted(t, h, `mcpd_rejections_total{reason="overloaded"}`), "0") != ""
+		return strings.Trim(metricValue(t, h, `mcpd_rejections_total{reason="overloaded"}`), "0") != ""
 	})
 	served := 0
 	for end := time.Now().Add(
@@ -95,13 +95,15 @@ func TestMemoryIsFull(t *testing.T) {
 	if a := leaving.do(http.MethodDelete, ""); a.status >= 300 {
 		t.Errorf("the end of a session: %v", a)
 	}
-	if a := (&wire{t: t, url: h.Admin + "/readyz"}).do(http.MethodGet,
+	if a := (&rawClient{t: t, url: h.Admin + "/readyz"}).do(http.MethodGet,
 		""); a.status != http.StatusOK || !strings.Contains(a.body, "degraded") {
 		t.Errorf("readiness: %v", a)
 	}
 	ends()
 	ended := time.Now()
-	eventually(t, "normal again", func() bool { return counted(t, h, "mcpd_overload_level") == "0" })
+	eventually(t, "normal again", func() bool {
+		return metricValue(t, h, "mcpd_overload_level") == "0"
+	})
 	if took := time.Since(ended); took > 10*time.Second {
 		t.Errorf("it took %v to be normal again", took)
 	} else {
@@ -120,9 +122,9 @@ func TestMemoryIsFull(t *testing.T) {
 // client is told that it was too slow.
 func TestBodiesOfManyThatFillTheMemory(t *testing.T) {
 	const crowd, each, size = 10, 30, 2 << 20
-	h := crowded(t, crowd)
+	h := hostWithTenants(t, crowd)
 	modest := openWire(t, h, "modest")
-	all := []*wire{modest}
+	all := []*rawClient{modest}
 	for n := range crowd {
 		all = append(all, openWire(t, h, fmt.Sprintf("greedy-%d", n)))
 	}
@@ -156,13 +158,13 @@ func TestBodiesOfManyThatFillTheMemory(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	calls.Wait()
-	kib := peak(t, h)
+	kib := peakRSS(t, h)
 	if t.Logf("%d calls were taken, %d were not; %d MiB at most", slept.Load(), busy.Load(),
 		kib>>10); slept.Load() == 0 {
 		t.Error("no call was taken")
 	}
 	const most = 192 // MiB: half as much again, for garbage that is not collected yet
-	if kib>>10 > most && !mcptest.Raced {
+	if kib>>10 > most && !mcptest.RaceEnabled {
 		t.Errorf("the host of 128 MiB took %d MiB, for %d MiB of requests", kib>>10, crowd*each*size>>20)
 	}
 }
@@ -170,9 +172,9 @@ func TestBodiesOfManyThatFillTheMemory(t *testing.T) {
 // A tenant whose clients do not read their answers waits for them. No other tenant waits, and the
 // host keeps within its memory.
 func TestAnswersThatNobodyReads(t *testing.T) {
-	h := crowded(t, 1)
+	h := hostWithTenants(t, 1)
 	modest, greedy := openWire(t, h, "modest"), openWire(t, h, "greedy-0")
-	for _, w := range []*wire{modest, greedy} {
+	for _, w := range []*rawClient{modest, greedy} {
 		if a := w.initialize(); a.status != http.StatusOK {
 			t.Fatalf("initialize: %v", a)
 		}
@@ -195,20 +197,20 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 			t.Fatalf("a call of another tenant: %v", a)
 		}
 	}
-	if got := counted(
+	if got := metricValue(
 		t, h, `mcpd_requests_in_flight{method="tools/call",server="small",tenant="greedy-0"}`,
 	); got == "" || got == "0" {
 		t.Errorf("%q calls wait", got)
 	}
-	kib := peak(t, h)
-	if t.Logf("%d MiB at most", kib>>10); kib>>10 > 192 && !mcptest.Raced {
+	kib := peakRSS(t, h)
+	if t.Logf("%d MiB at most", kib>>10); kib>>10 > 192 && !mcptest.RaceEnabled {
 		t.Errorf("the host of 128 MiB took %d MiB, for 288 MB of answers", kib>>10)
 	}
 }
 
-// crowded starts a host with little memory and with a number of greedy tenants beside a modest
-// one.
-func crowded(t *testing.T, greedy int) *mcptest.Host {
+// hostWithTenants starts a host with little memory and with a number of greedy tenants beside a
+// modest one.
+func hostWithTenants(t *testing.T, greedy int) *mcptest.Host {
 	t.Helper()
 	server := fmt.Sprintf("{servers: {small: {command: %q, share: tenant}}}\n", mcptest.Server(t))
 	// The time-outs are long because the clients are slow on a busy machine.
@@ -220,8 +222,8 @@ func crowded(t *testing.T, greedy int) *mcptest.Host {
 	return mcptest.Start(t, mcptest.HostOptions{Config: config})
 }
 
-// peak returns the most memory that a host has ever had, in KiB.
-func peak(t *testing.T, h *mcptest.Host) (kib int) {
+// peakRSS returns the most memory that a host has ever had, in KiB.
+func peakRSS(t *testing.T, h *mcptest.Host) (kib int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.PID()))
 	if err != nil {
@@ -234,10 +236,10 @@ func peak(t *testing.T, h *mcptest.Host) (kib int) {
 	return kib
 }
 
-// counted returns the value of a metric, or "" if there is none.
-func counted(t *testing.T, h *mcptest.Host, name string) string {
+// metricValue returns the value of a metric, or "" if there is none.
+func metricValue(t *testing.T, h *mcptest.Host, name string) string {
 	t.Helper()
-	a := (&wire{t: t, url: h.Admin + "/metrics"}).do(http.MethodGet, "")
+	a := (&rawClient{t: t, url: h.Admin + "/metrics"}).do(http.MethodGet, "")
 	for line := range strings.Lines(a.body) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
 			return strings.TrimSpace(value)
@@ -246,22 +248,22 @@ func counted(t *testing.T, h *mcptest.Host, name string) string {
 	return ""
 }
 
-// wire is a client that sees the status and the header fields of its responses.
-type wire struct {
+// rawClient is a client that sees the status and the header fields of its responses.
+type rawClient struct {
 	t           *testing.T
 	url, tenant string
 	headers     http.Header
 }
 
 // openWire returns a client of a tenant of a crowded host.
-func openWire(t *testing.T, h *mcptest.Host, tenant string) *wire {
-	return &wire{t, h.MCP + "/t/" + tenant + "/small/mcp", tenant, http.Header{}}
+func openWire(t *testing.T, h *mcptest.Host, tenant string) *rawClient {
+	return &rawClient{t, h.MCP + "/t/" + tenant + "/small/mcp", tenant, http.Header{}}
 }
 
 // refused reports whether the call was told to come back, by the tenant or the server. Each has
 // bounds of its own.
-func (w *wire) refused(a answer) bool {
-	return a.busy("tenant "+w.tenant) || a.busy("input of server small")
+func (w *rawClient) refused(a answer) bool {
+	return a.overloaded("tenant "+w.tenant) || a.overloaded("input of server small")
 }
 
 // answer is the response to a request.
@@ -277,7 +279,7 @@ func (a answer) String() string {
 
 // busy reports whether the response says that something is overloaded, in every way: by status,
 // Retry-After, and the error's code, reason, data and message.
-func (a answer) busy(what string) bool {
+func (a answer) overloaded(what string) bool {
 	return a.status == http.StatusServiceUnavailable && a.retry != "" &&
 		strings.Contains(a.body, `"code":-32010`) &&
 		strings.Contains(a.body, `"reason":"overloaded"`) &&
@@ -288,7 +290,7 @@ func (a answer) says(text string) bool {
 	return a.status == http.StatusOK && strings.Contains(a.body, `"text":"`+text+`"`)
 }
 
-func (w *wire) initialize() answer {
+func (w *rawClient) initialize() answer {
 	a := w.request("initialize",
 		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"wire","version":"1"}}`)
 	if a.status == http.StatusOK {
@@ -298,11 +300,11 @@ func (w *wire) initialize() answer {
 	return a
 }
 
-func (w *wire) call(tool, arguments string) answer {
+func (w *rawClient) call(tool, arguments string) answer {
 	return w.do(http.MethodPost, call(tool, arguments))
 }
 
-func (w *wire) request(method, params string) answer {
+func (w *rawClient) request(method, params string) answer {
 	return w.do(http.MethodPost, request(method, params))
 }
 
@@ -316,7 +318,7 @@ func request(method, params string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
 }
 
-func (w *wire) do(method, body string) (a answer) {
+func (w *rawClient) do(method, body string) (a answer) {
 	r, err := http.NewRequestWithContext(context.Background(), method, w.url, strings.NewReader(body))
 	if err != nil {
 		return answer{err: err}

@@ -40,11 +40,11 @@ func reloads(t *testing.T, r *table) {
 		version++
 		servers := ""
 		for i := range steadyServers {
-			servers += fmt.Sprintf("s%d: %s, ", i, h.small(alone))
+			servers += fmt.Sprintf("s%d: %s, ", i, h.smallServer(plainCommand))
 		}
 		// Each change makes it another program, so the earlier process ends.
 		h.configure("tenants: {default: {servers: {" + servers + "small: " +
-			h.small(alone, fmt.Sprintf("args: [v%d]", version)) + "}}}")
+			h.smallServer(plainCommand, fmt.Sprintf("args: [v%d]", version)) + "}}}")
 	}
 	change()
 	h.launch(mcptest.HostOptions{})
@@ -74,8 +74,8 @@ func reloads(t *testing.T, r *table) {
 		t.Fatal(err)
 	}
 	var took []time.Duration
-	runs, seconds := uint64(0), either(10, 2)
-	rate := either(500.0, 100)
+	runs, seconds := uint64(0), fullOrShort(10, 2)
+	rate := fullOrShort(500.0, 100)
 	measure := func(reloading bool) (float64, error) {
 		runs++
 		o := options(runs, 16, int(rate)*seconds)
@@ -105,7 +105,7 @@ func reloads(t *testing.T, r *table) {
 		}
 		return milliseconds(result.Quantile(0.99)), nil
 	}
-	r.beside(t, "calls to servers that stay", "reloaded 100 times a minute",
+	r.compareDisturbed(t, "calls to servers that stay", "reloaded 100 times a minute",
 		"not reloaded", 0, measure)
 	if now := pids(t, steady); !slices.Equal(now, theirs) {
 		t.Errorf("the servers that stay were %v and are %v", theirs, now)
@@ -113,9 +113,11 @@ func reloads(t *testing.T, r *table) {
 	if n := len(h.events("child_crashed")); n > 0 {
 		t.Errorf("%d crashes", n)
 	}
-	once(t, h.effects)
-	leave(t, append(steady, changing...))
-	r.times("configuration reloaded: back at the baseline after", []time.Duration{h.settles(before)},
+	checkOnce(t, h.effects)
+	closeSessions(t, append(steady, changing...))
+	r.times("configuration reloaded: back at the baseline after", []time.Duration{
+		h.timeToBaseline(before),
+	},
 		baselineGoal)
 	r.times("reload of one server of several", took, 0)
 }

@@ -20,12 +20,13 @@ import (
 // listen on.
 const remoteVariable = "RESILIENCE_REMOTE"
 
-// far serves over Streamable HTTP. It answers each POST with JSON and offers no GET stream.
-type far struct {
-	mu       sync.Mutex // guards the fields below
-	next     int
-	sessions map[string]bool
-	server   *server
+// remoteHandler serves over Streamable HTTP. It answers each POST with JSON and offers no GET
+// stream.
+type remoteHandler struct {
+	mu          sync.Mutex // guards the fields below
+	lastSession int
+	sessions    map[string]bool
+	server      *server
 }
 
 // serveRemote serves at an address and prints it. On SIGUSR1 it forgets its sessions, and notes
@@ -35,7 +36,7 @@ func serveRemote(addr, effects string) error {
 	if err != nil {
 		return err
 	}
-	f := &far{
+	f := &remoteHandler{
 		sessions: map[string]bool{},
 		server:   &server{effects: appendTo(effects), subscribed: appendTo(effects + subscribedTo)},
 	}
@@ -54,7 +55,7 @@ func serveRemote(addr, effects string) error {
 	return http.Serve(l, f)
 }
 
-func (f *far) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *remoteHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
@@ -69,8 +70,8 @@ func (f *far) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("Mcp-Session-Id")
 	switch {
 	case m.Method == "initialize":
-		f.next++
-		id = fmt.Sprintf("%d-%d", os.Getpid(), f.next)
+		f.lastSession++
+		id = fmt.Sprintf("%d-%d", os.Getpid(), f.lastSession)
 		f.sessions[id] = true
 		fmt.Fprintln(f.server.subscribed, "initialized")
 	case !f.sessions[id]:
@@ -96,13 +97,17 @@ func (f *far) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answers[len(answers)-1].Append(nil)) // an error means that the client has gone
 }
 
-// initialized returns how many sessions the server has opened in all its processes.
-func initialized(t *testing.T, effects string) int { return remarks(t, effects, "initialized") }
+// openedSessions returns how many sessions the server has opened in all its processes.
+func openedSessions(t *testing.T, effects string) int {
+	return countLines(t, effects, "initialized")
+}
 
-// forgets returns how often the server has forgotten its sessions.
-func forgets(t *testing.T, effects string) int { return remarks(t, effects, "none forgotten") }
+// forgottenCount returns how often the server has forgotten its sessions.
+func forgottenCount(t *testing.T, effects string) int {
+	return countLines(t, effects, "none forgotten")
+}
 
-func remarks(t *testing.T, effects, what string) (n int) {
+func countLines(t *testing.T, effects, what string) (n int) {
 	t.Helper()
 	text, err := os.ReadFile(effects + subscribedTo)
 	if err != nil {

@@ -24,13 +24,13 @@ const effectsVariable = "RESILIENCE_EFFECTS"
 
 // The server's tools. Each writes the text of its call to the file of effects, as one line.
 const (
-	note = "note" // answers with its text
-	hold = "hold" // answers with its text when free is called, not sooner
-	free = "free" // answers with its text, after the answers that are held
-	tell = "tell" // reports that a resource has changed, and answers with its text
-	late = "late" // answers with its text after lateBy, and handles other calls meanwhile
-	busy = "busy" // answers with its text after lateBy, and reads nothing meanwhile
-	self = "self" // answers with its process id, and has no effect
+	note     = "note" // answers with its text
+	hold     = "hold" // answers with its text when free is called, not sooner
+	free     = "free" // answers with its text, after the answers that are held
+	announce = "tell" // reports that a resource has changed, and answers with its text
+	late     = "late" // answers with its text after lateBy, and handles other calls meanwhile
+	busy     = "busy" // answers with its text after lateBy, and reads nothing meanwhile
+	self     = "self" // answers with its process id, and has no effect
 )
 
 // watched is the URI of the server's resource.
@@ -49,7 +49,7 @@ type server struct {
 	held []jsonrpc.Message // the answers that wait for free
 }
 
-func serve(effects string) {
+func serveStdio(effects string) {
 	s := server{
 		effects: appendTo(effects), subscribed: appendTo(effects + subscribedTo), jobs: newJobs(effects),
 		out: bufio.NewWriterSize(os.Stdout, 64<<10),
@@ -102,9 +102,9 @@ func (s *server) answers(m jsonrpc.Message) []jsonrpc.Message {
 			`"tools":{},"resources":{"subscribe":true}},"serverInfo":{"name":"small","version":"1"}}`)
 	case "tools/list":
 		var tools []string
-		for _, name := range []string{note, hold, free, tell, late, busy, self} {
+		for _, name := range []string{note, hold, free, announce, late, busy, self} {
 			tools = append(tools, `{"name":"`+name+`","inputSchema":{"type":"object"}`+
-				s.jobs.support(name)+`}`)
+				s.jobs.toolSupport(name)+`}`)
 		}
 		return result(`{"tools":[` + strings.Join(tools, ",") + `]}`)
 	case "resources/list":
@@ -138,7 +138,7 @@ func (s *server) call(m jsonrpc.Message) []jsonrpc.Message {
 			jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()}),
 		}
 	}
-	answer := jsonrpc.Response(m.ID, jsontext.Value(told(text)))
+	answer := jsonrpc.Response(m.ID, jsontext.Value(textResult(text)))
 	if answers, begun := s.jobs.begin(m, tool, text); begun {
 		return answers
 	}
@@ -155,7 +155,7 @@ func (s *server) call(m jsonrpc.Message) []jsonrpc.Message {
 		return nil
 	case busy:
 		time.Sleep(lateBy)
-	case tell:
+	case announce:
 		return []jsonrpc.Message{
 			jsonrpc.Notification("notifications/resources/updated", jsontext.Value(`{"uri":"`+watched+`"}`)),
 			answer,
@@ -184,8 +184,8 @@ func effectsOf(t *testing.T, effects string) map[string]int {
 	return seen
 }
 
-// once checks that nothing was done twice. It returns how often each text was done.
-func once(t *testing.T, effects string) map[string]int {
+// checkOnce checks that nothing was done twice. It returns how often each text was done.
+func checkOnce(t *testing.T, effects string) map[string]int {
 	t.Helper()
 	seen := effectsOf(t, effects)
 	for text, times := range seen {

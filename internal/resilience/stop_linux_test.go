@@ -15,13 +15,13 @@ import (
 // drainGoal bounds a stop under load, from SIGTERM to the exit.
 const drainGoal = 25 * time.Second
 
-// endings is a client that records how each call ended.
-type endings struct {
+// endRecorder is a client that records how each call ended.
+type endRecorder struct {
 	load.Client
 	all *sync.Map // error or nil, by nonce
 }
 
-func (e endings) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
+func (e endRecorder) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error) {
 	got, err := e.Client.Call(ctx, nonce)
 	e.all.Store(nonce, err)
 	if errors.Is(err, syscall.ECONNREFUSED) {
@@ -30,9 +30,9 @@ func (e endings) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error)
 	return got, err
 }
 
-// hear opens the stream of a session. The channel gets the error that ended the stream, or nil if
-// the stream ended in order.
-func hear(t *testing.T, s *load.Session) <-chan error {
+// openStream opens the stream of a session. The channel gets the error that ended the stream, or
+// nil if the stream ended in order.
+func openStream(t *testing.T, s *load.Session) <-chan error {
 	t.Helper()
 	body, err := s.Listen(t.Context())
 	if err != nil {
@@ -53,20 +53,20 @@ func hostStopped(t *testing.T, r *table) {
 	for _, loop := range []struct {
 		name string
 		rate float64
-	}{{"closed loop", 0}, {"open loop", either(1000.0, 200)}} {
+	}{{"closed loop", 0}, {"open loop", fullOrShort(1000.0, 200)}} {
 		var took []time.Duration
 		var turned, cut []float64
-		for round := range either(10, 1) {
-			h := startWith(t, "limits: {drain: "+either("25s", "5s")+"}\n", stubborn)
+		for round := range fullOrShort(10, 1) {
+			h := startWith(t, "limits: {drain: "+fullOrShort("25s", "5s")+"}\n", leavesProcess)
 			users, callers := h.sessions(8, note), h.sessions(4, late)
 			streams := make([]<-chan error, len(users))
 			for i, s := range users {
-				streams[i] = hear(t, s)
+				streams[i] = openStream(t, s)
 			}
 			var ends sync.Map
 			noisy := func(sessions []*load.Session) (all []load.Client) {
 				for _, s := range sessions {
-					all = append(all, endings{s, &ends})
+					all = append(all, endRecorder{s, &ends})
 				}
 				return all
 			}
@@ -104,7 +104,7 @@ func hostStopped(t *testing.T, r *table) {
 			if left := h.Processes(); len(left) > 0 {
 				t.Errorf("%v are left of the host that was stopped", left)
 			}
-			effects := once(t, h.effects)
+			effects := checkOnce(t, h.effects)
 			refused, broken := 0, 0
 			ends.Range(func(nonce, ending any) bool {
 				done := effects[string(nonce.(load.Nonce))]
@@ -131,16 +131,16 @@ func hostStopped(t *testing.T, r *table) {
 			load.NewFigure("host told to stop, "+loop.name+": calls not begun and turned away otherwise",
 				"calls", cut, 0))
 	}
-	hurried(t, r)
+	stopTwice(t, r)
 }
 
 // A second SIGTERM ends the host without a further drain.
-func hurried(t *testing.T, r *table) {
+func stopTwice(t *testing.T, r *table) {
 	var took []time.Duration
-	for range either(5, 1) {
-		h := start(t, stubborn)
+	for range fullOrShort(5, 1) {
+		h := start(t, leavesProcess)
 		s := h.sessions(1, hold)
-		ended := h.hand(s[0], 1, 1)
+		ended := h.holdCalls(s[0], 1, 1)
 		if err := syscall.Kill(h.PID(), syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}

@@ -14,18 +14,18 @@ const (
 	maxLate = 10 * time.Second // from the last list that changed to the last client that is told
 	maxCPU  = 10 * time.Second // of mcpd, from the beginning of a burst until it is over
 	maxRSS  = 1024             // MiB
-	// calm is how long no notification comes when a burst is over.
-	calm = merge.ChangesMost + merge.ChangesQuiet + time.Second
+	// quietAfterBurst is how long no notification comes when a burst is over.
+	quietAfterBurst = merge.ChangesMost + merge.ChangesQuiet + time.Second
 )
 
 // burst is the result of one burst of changes.
 type burst struct {
-	what    string
-	changed []string // the notifications that each client must receive
-	took    time.Duration
-	late    time.Duration // from the last list to the last client that was told
-	told    summary
-	used    usage
+	name     string
+	changed  []string // the notifications that each client must receive
+	took     time.Duration
+	late     time.Duration // from the last list to the last client that was told
+	received summary
+	used     usage
 }
 
 // clients are the kinds of clients, each of which listens in one revision of the protocol.
@@ -52,37 +52,39 @@ func TestBursts(t *testing.T) {
 			s := startServers(t, n)
 			host := mcptest.Start(t, mcptest.HostOptions{Config: s.config(""), Binary: *binary})
 			before := usageOf(t, host.PID())
-			a := gather(t, streams, host.MCP+"/mcp", c.open)
+			a := openStreams(t, streams, host.MCP+"/mcp", c.open)
 			opened := usageOf(t, host.PID()).since(before)
-			a.forget()
+			a.reset()
 
-			b := a.hears(t, s, host.PID(), "servers come up", "resources/templates/list",
-				changes, s.letAllGo)
+			b := a.runBurst(t, s, host.PID(), "servers come up", "resources/templates/list",
+				changes, s.allowAllStarts)
 			b.check(t)
-			again := a.hears(t, s, host.PID(), "all change their tools", "tools/list", changes[:1], func() {
-				for i := range n {
-					s.change(i)
-				}
-			})
+			again := a.runBurst(t, s, host.PID(), "all change their tools", "tools/list",
+				changes[:1], func() {
+					for i := range n {
+						s.change(i)
+					}
+				})
 			again.check(t)
-			note(t, c.name, streams, n, opened, b, again)
+			noteBursts(t, c.name, streams, n, opened, b, again)
 		})
 	}
 }
 
-// hears starts a burst and waits until it is over: every server has answered a list, and no
+// runBurst starts a burst and waits until it is over: every server has answered a list, and no
 // further notification comes.
-func (a *audience) hears(
+func (a *audience) runBurst(
 	t *testing.T, s *servers, pid int, what, list string, changed []string, begin func(),
 ) *burst {
 	t.Helper()
-	a.forget()
+	a.reset()
 	before, lists, start := usageOf(t, pid), s.answered(list), time.Now()
 	begin()
 	for end := start.Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		n := s.answered(list) - lists
 		told := a.summary()
-		if n >= s.n && time.Since(s.lastList()) > calm && time.Since(told.last) > calm {
+		if n >= s.n && time.Since(s.lastList()) > quietAfterBurst &&
+			time.Since(told.last) > quietAfterBurst {
 			break
 		}
 		if time.Now().After(end) {
@@ -92,7 +94,7 @@ func (a *audience) hears(
 	}
 	told := a.summary()
 	return &burst{
-		what: what, changed: changed, told: told, used: usageOf(t, pid).since(before),
+		name: what, changed: changed, received: told, used: usageOf(t, pid).since(before),
 		took: s.lastList().Sub(start), late: told.last.Sub(s.lastList()),
 	}
 }
@@ -113,13 +115,13 @@ func (b *burst) check(t *testing.T) {
 		if least == 0 {
 			most = 0
 		}
-		if b.told.least[method] < least || b.told.most[method] > most {
+		if b.received.least[method] < least || b.received.most[method] > most {
 			t.Errorf("%s: clients were told %d to %d times of %s, want %d to %d",
-				b.what, b.told.least[method], b.told.most[method], method, least, most)
+				b.name, b.received.least[method], b.received.most[method], method, least, most)
 		}
 	}
-	if b.late > maxLate || b.used.cpu > maxCPU || b.used.rss > maxRSS || b.told.ended > 0 {
-		t.Errorf("%s: %s", b.what, b)
+	if b.late > maxLate || b.used.cpu > maxCPU || b.used.rss > maxRSS || b.received.ended > 0 {
+		t.Errorf("%s: %s", b.name, b)
 	}
 }
 
@@ -127,5 +129,5 @@ func (b *burst) String() string {
 	return fmt.Sprintf("the last list after %v, the last client told %v later, CPU %v, RSS %d MiB, "+
 		"%d streams ended",
 		b.took.Round(10*time.Millisecond), b.late.Round(10*time.Millisecond), b.used.cpu, b.used.rss,
-		b.told.ended)
+		b.received.ended)
 }

@@ -15,15 +15,15 @@ import (
 	"mcpd/internal/load"
 )
 
-// openers is how many streams are opened concurrently. Each initialize waits for servers that are
-// starting, and the catalogue lets this many requests wait.
-const openers = 250
+// concurrentOpens is how many streams are opened concurrently. Each initialize waits for servers
+// that are starting, and the catalogue lets this many requests wait.
+const concurrentOpens = 250
 
 // stream is what one client receives. The mutex of its audience guards the fields.
 type stream struct {
-	heard map[string]int // number of notifications, by method
-	last  time.Time      // time of the last notification of a changed list
-	ended error
+	received map[string]int // number of notifications, by method
+	last     time.Time      // time of the last notification of a changed list
+	ended    error
 }
 
 // audience is many clients, each with an open stream.
@@ -47,7 +47,7 @@ func legacyStream(ctx context.Context, url string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Rest()
+	s.CloseIdle()
 	return body, nil
 }
 
@@ -80,8 +80,8 @@ func modernStream(ctx context.Context, url string) (io.ReadCloser, error) {
 	return answer.Body, nil
 }
 
-// gather opens n streams.
-func gather(t *testing.T, n int, url string, open opening) *audience {
+// openStreams opens n streams.
+func openStreams(t *testing.T, n int, url string, open opening) *audience {
 	t.Helper()
 	a := &audience{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -98,7 +98,7 @@ func gather(t *testing.T, n int, url string, open opening) *audience {
 	}
 	close(places)
 	var all sync.WaitGroup
-	for range min(n, openers) {
+	for range min(n, concurrentOpens) {
 		all.Go(func() {
 			for range places {
 				body, err := open(ctx, url)
@@ -106,7 +106,7 @@ func gather(t *testing.T, n int, url string, open opening) *audience {
 					t.Errorf("a stream cannot be opened: %v", err)
 					return
 				}
-				s := &stream{heard: map[string]int{}}
+				s := &stream{received: map[string]int{}}
 				a.mu.Lock()
 				a.streams, a.close = append(a.streams, s), append(a.close, body)
 				a.mu.Unlock()
@@ -135,7 +135,7 @@ func (a *audience) read(s *stream, body io.Reader) {
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		s.heard[m.Method]++
+		s.received[m.Method]++
 		if strings.HasSuffix(m.Method, "/list_changed") {
 			s.last = time.Now()
 		}
@@ -163,7 +163,7 @@ func (a *audience) summary() summary {
 	}
 	for _, s := range a.streams {
 		for _, method := range changes {
-			n := s.heard[method]
+			n := s.received[method]
 			sum.least[method], sum.most[method] = min(sum.least[method], n), max(sum.most[method], n)
 			sum.total += n
 		}
@@ -177,12 +177,12 @@ func (a *audience) summary() summary {
 	return sum
 }
 
-// forget discards what was received so far.
-func (a *audience) forget() {
+// reset discards what was received so far.
+func (a *audience) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.streams {
-		clear(s.heard)
+		clear(s.received)
 		s.last = time.Time{}
 	}
 }

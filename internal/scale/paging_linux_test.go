@@ -116,7 +116,7 @@ func TestPagesWhileServersStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heard := &stream{heard: map[string]int{}}
+	heard := &stream{received: map[string]int{}}
 	a.streams = append(a.streams, heard)
 	a.reading.Go(func() { a.read(heard, body) })
 	t.Cleanup(func() { _ = body.Close(); a.reading.Wait() })
@@ -125,12 +125,12 @@ func TestPagesWhileServersStart(t *testing.T) {
 	up := 0
 	letGo := func(to int) { // in an order that is not that of their numbers and names
 		for ; up < min(to, n); up++ {
-			s.letGo(up * 7 % n)
+			s.allowStart(up * 7 % n)
 		}
 	}
 	settle := func() {
 		end := time.Now().Add(time.Minute)
-		for s.answered("resources/templates/list") < up || time.Since(s.lastList()) < calm {
+		for s.answered("resources/templates/list") < up || time.Since(s.lastList()) < quietAfterBurst {
 			if time.Sleep(10 * time.Millisecond); time.Now().After(end) {
 				t.Fatalf("%d of %d servers were listed", s.answered("resources/templates/list"), up)
 			}
@@ -139,7 +139,7 @@ func TestPagesWhileServersStart(t *testing.T) {
 	letGo(n / 2)
 	settle()
 	half, pages := p.cost(host.PID())
-	begin := a.summary().told()
+	begin := a.summary().totalText()
 	first, _ := p.list(func(page int) { letGo(n/2 + page*n/2/pages) })
 	letGo(n)
 	settle()
@@ -152,7 +152,7 @@ func TestPagesWhileServersStart(t *testing.T) {
 			}
 		}
 	}
-	if told := a.summary().told(); len(first) < n*toolsPerServer && told == begin {
+	if told := a.summary().totalText(); len(first) < n*toolsPerServer && told == begin {
 		t.Errorf("%d of %d tools came, and the client was told of no change", len(first),
 			n*toolsPerServer)
 	}
@@ -179,4 +179,4 @@ func nameIn(t *testing.T, tool string) string {
 }
 
 // told returns how often clients were told of a change.
-func (s summary) told() string { return fmt.Sprint(s.total) }
+func (s summary) totalText() string { return fmt.Sprint(s.total) }

@@ -20,14 +20,14 @@ import (
 const toolsPerServer = 10
 
 // servers are scripted MCP servers over Streamable HTTP, all behind one listener. A server
-// answers initialize only after letGo.
+// answers initialize only after allowStart.
 type servers struct {
 	n    int
 	base string // URL without the number of a server
 	gone context.Context
 
-	gates []chan struct{} // for each server: closed when the server may answer initialize
-	news  []chan struct{} // for each server: gets a value when its tools have changed
+	mayAnswer    []chan struct{} // for each server: closed when the server may answer initialize
+	toolsChanged []chan struct{} // for each server: gets a value when its tools have changed
 
 	mu      sync.Mutex     // guards the fields below
 	version []int          // of each server's tools
@@ -41,8 +41,8 @@ func startServers(t *testing.T, n int) *servers {
 	gone, end := context.WithCancel(context.Background())
 	s := &servers{n: n, gone: gone, listed: map[string]int{}, version: make([]int, n)}
 	for range n {
-		s.gates = append(s.gates, make(chan struct{}))
-		s.news = append(s.news, make(chan struct{}, 1))
+		s.mayAnswer = append(s.mayAnswer, make(chan struct{}))
+		s.toolsChanged = append(s.toolsChanged, make(chan struct{}, 1))
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -72,13 +72,13 @@ func (s *servers) config(limit string) string {
 
 func nameOf(i int) string { return fmt.Sprintf("s%04d", i) }
 
-// letGo lets a server answer initialize.
-func (s *servers) letGo(i int) { close(s.gates[i]) }
+// allowStart lets a server answer initialize.
+func (s *servers) allowStart(i int) { close(s.mayAnswer[i]) }
 
-// letAllGo lets all servers answer initialize. None may have been let go before.
-func (s *servers) letAllGo() {
+// allowAllStarts lets all servers answer initialize. None may have been let go before.
+func (s *servers) allowAllStarts() {
 	for i := range s.n {
-		s.letGo(i)
+		s.allowStart(i)
 	}
 }
 
@@ -87,7 +87,7 @@ func (s *servers) change(i int) {
 	s.mu.Lock()
 	s.version[i]++
 	s.mu.Unlock()
-	s.news[i] <- struct{}{}
+	s.toolsChanged[i] <- struct{}{}
 }
 
 // answered returns how many lists of a method were answered.
@@ -125,7 +125,7 @@ func (s *servers) stream(w http.ResponseWriter, r *http.Request, i int) {
 	_ = out.Flush() // if the client has left, the loop ends
 	for {
 		select {
-		case <-s.news[i]:
+		case <-s.toolsChanged[i]:
 			fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n")
 			_ = out.Flush() // as above
 		case <-r.Context().Done():
@@ -155,7 +155,7 @@ func (s *servers) post(w http.ResponseWriter, r *http.Request, i int) {
 	}
 	if m.Method == "initialize" {
 		select {
-		case <-s.gates[i]:
+		case <-s.mayAnswer[i]:
 		case <-r.Context().Done():
 			return
 		case <-s.gone.Done():

@@ -17,12 +17,12 @@ const docsPage = "../../docs/scale.md"
 // figures are the measurements of this run's tests, as rows of the page.
 var figures struct{ servers, bursts, pages string }
 
-// note adds the results of the bursts for one kind of client.
-func note(t *testing.T, who string, streams, servers int, opened usage, all ...*burst) {
+// noteBursts adds the results of the bursts for one kind of client.
+func noteBursts(t *testing.T, who string, streams, servers int, opened usage, all ...*burst) {
 	t.Helper()
 	t.Logf("%d %s opened: CPU %v, RSS %d MiB", streams, who, opened.cpu, opened.rss)
 	for _, b := range all {
-		t.Logf("%s: %s", b.what, b)
+		t.Logf("%s: %s", b.name, b)
 	}
 	if !*full {
 		return
@@ -32,7 +32,7 @@ func note(t *testing.T, who string, streams, servers int, opened usage, all ...*
 		opened.cpu.Seconds(), opened.rss)
 	for _, b := range all {
 		figures.bursts += fmt.Sprintf("| | %s | %d of each list | %.1f s | %.1f s | %.1f s | %d MiB |\n",
-			b.what, b.told.most[b.changed[0]], b.took.Seconds(), b.late.Seconds(), b.used.cpu.Seconds(),
+			b.name, b.received.most[b.changed[0]], b.took.Seconds(), b.late.Seconds(), b.used.cpu.Seconds(),
 			b.used.rss)
 	}
 }

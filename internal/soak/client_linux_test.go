@@ -50,8 +50,8 @@ func (c *client) path() string {
 	return "/t/" + c.tenant + "/" + c.server + "/mcp"
 }
 
-// named returns the name of a tool at the client's endpoint.
-func (c *client) named(t tool) string {
+// toolName returns the name of a tool at the client's endpoint.
+func (c *client) toolName(t tool) string {
 	if c.server == "" {
 		return t.server + "__" + t.name
 	}
@@ -64,24 +64,24 @@ func (c *client) run(end <-chan struct{}, record func(outcome)) {
 	for n := len(c.tools); ; n++ {
 		select {
 		case <-end:
-			c.leave()
+			c.closeSession()
 			return
 		case <-time.After(betweenCalls):
 		}
-		c.once(n, record)
+		c.callOnce(n, record)
 	}
 }
 
-// once makes one call. It sends the call again if an error allows that.
-func (c *client) once(n int, record func(outcome)) {
+// callOnce makes one call. It sends the call again if an error allows that.
+func (c *client) callOnce(n int, record func(outcome)) {
 	t := c.tools[n%len(c.tools)]
 	nonce := fmt.Sprintf("n-%s-%d-n", c.name, n)
 	for range attempts {
 		o := outcome{client: c.name, nonce: nonce, tenant: c.tenant, server: t.server, sent: time.Now()}
 		r := c.attempt(t, nonce)
-		o.ended, o.text, o.err, o.broken, o.late = time.Now(), r.Text, r.Error, r.Broken, r.Late
+		o.ended, o.text, o.err, o.broken, o.timedOut = time.Now(), r.Text, r.Error, r.Broken, r.TimedOut
 		if o.err != nil {
-			o.broken, o.late = "", false
+			o.broken, o.timedOut = "", false
 		}
 		record(o)
 		if o.broken != "" {
@@ -91,8 +91,8 @@ func (c *client) once(n int, record func(outcome)) {
 		if o.err == nil {
 			return
 		}
-		done, _ := o.err.said(executed)
-		if again, _ := o.err.said(retryable); done || !again {
+		done, _ := o.err.fact(executed)
+		if again, _ := o.err.fact(retryable); done || !again {
 			return
 		}
 		time.Sleep(min(longestPause,
@@ -111,14 +111,14 @@ func (c *client) attempt(t tool, nonce string) reply {
 		c.open = opened
 		c.reopens++
 	}
-	r := c.open.call(c.named(t), t.arguments(nonce))
+	r := c.open.call(c.toolName(t), t.arguments(nonce))
 	if r.Error == nil && r.Broken != "" || r.Error != nil && r.Error.reason() == "session_gone" {
-		c.leave()
+		c.closeSession()
 	}
 	return r
 }
 
-func (c *client) leave() {
+func (c *client) closeSession() {
 	if c.open != nil {
 		c.open.close()
 		c.open = nil

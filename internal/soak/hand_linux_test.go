@@ -16,26 +16,26 @@ import (
 
 // Sizes of events.
 const (
-	vanishing  = 20
-	flooding   = 300 // concurrent calls
-	floodLines = 30  // sessions that make these calls
+	vanishingClients = 20
+	floodCalls       = 300 // concurrent calls
+	floodSessions    = 30  // sessions that make these calls
 )
 
 // do makes an event happen, and returns when its cause is over.
-func (r *rig) do(e event) (h happened) {
-	h = happened{event: e, began: time.Now()}
+func (r *rig) do(e event) (h pastEvent) {
+	h = pastEvent{event: e, began: time.Now()}
 	defer func() { h.ended = time.Now() }()
 	var err error
 	switch e.kind.name {
 	case "kill":
-		r.signal(r.find(e.tenant, e.server), syscall.SIGKILL)
+		r.signalServer(r.find(e.tenant, e.server), syscall.SIGKILL)
 	case "away":
 		s := r.find(e.tenant, e.server)
 		s.kill()
 		time.Sleep(e.kind.last)
 		s.begin(r.t)
 	case "stop":
-		again := r.signal(r.find(e.tenant, e.server), syscall.SIGSTOP)
+		again := r.signalServer(r.find(e.tenant, e.server), syscall.SIGSTOP)
 		time.Sleep(e.kind.last)
 		again(syscall.SIGCONT)
 	case "restart":
@@ -76,7 +76,7 @@ func (r *rig) flood(e event) error {
 	defer cancel()
 	var all sync.WaitGroup
 	wrong := make(chan error, 1)
-	for i := range floodLines {
+	for i := range floodSessions {
 		all.Go(func() {
 			s, err := load.Connect(ctx, load.SessionOptions{
 				Key: keyOf(e.tenant), URL: r.MCP + "/t/" + e.tenant + "/count/mcp", Tool: "note",
@@ -86,7 +86,7 @@ func (r *rig) flood(e event) error {
 				return // the host may refuse a flood
 			}
 			var calls sync.WaitGroup
-			for j := range flooding / floodLines {
+			for j := range floodCalls / floodSessions {
 				calls.Go(func() {
 					for n := 0; ctx.Err() == nil; n++ {
 						nonce := load.Nonce(fmt.Sprintf("flood-%d-%d-%d-%d", time.Now().UnixNano(), i, j, n))
@@ -117,7 +117,7 @@ func (r *rig) flood(e event) error {
 func (r *rig) vanish(e event) error {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	for range vanishing {
+	for range vanishingClients {
 		s, err := load.Connect(ctx, load.SessionOptions{
 			Key: keyOf(e.tenant), URL: r.MCP + "/t/" + e.tenant + "/mcp", Tool: "count__note",
 			Argument: "text",
@@ -130,7 +130,7 @@ func (r *rig) vanish(e event) error {
 			return err
 		}
 		stream.Close()
-		s.Rest()
+		s.CloseIdle()
 	}
 	return nil
 }

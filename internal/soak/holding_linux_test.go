@@ -88,7 +88,7 @@ func (r *rig) holds() holding {
 	}
 	now := holding{"processes": len(r.Processes()), "MiB of memory": residentMiB(r.PID())}
 	for name, begin := range gauges {
-		now[name] = int(mcptest.Total(r.t, metrics, begin))
+		now[name] = int(mcptest.SumMetric(r.t, metrics, begin))
 	}
 	for family, of := range families {
 		for label, n := range labelled(metrics, of.metric, of.label) {
@@ -98,7 +98,7 @@ func (r *rig) holds() holding {
 	running := mcptest.Goroutines(profile)
 	now["descriptors"] = len(files) - running["net/http.(*conn).serve"] -
 		running["net/http.(*persistConn).readLoop"] -
-		int(mcptest.Total(r.t, metrics, "mcpd_upstream_idle_connections"))
+		int(mcptest.SumMetric(r.t, metrics, "mcpd_upstream_idle_connections"))
 	for runs, n := range running {
 		if runs == "" {
 			runs = "the runtime"
@@ -122,15 +122,15 @@ func residentMiB(pid int) (mib int) {
 // without a session some time after its last request.
 const restTime = 3 * time.Minute
 
-// rest returns what the host holds once that has not changed for a second and all clients are
-// forgotten, or after restTime.
-func (r *rig) rest() (now holding) {
+// holdingAtRest returns what the host holds once that has not changed for a second and all clients
+// are forgotten, or after restTime.
+func (r *rig) holdingAtRest() (now holding) {
 	r.t.Helper()
 	for end := time.Now().Add(restTime); time.Now().Before(end); {
 		before := now
 		time.Sleep(time.Second)
 		now = r.holds()
-		if len(more(before, now)) == 0 && len(more(now, before)) == 0 &&
+		if len(grown(before, now)) == 0 && len(grown(now, before)) == 0 &&
 			now["sessions"]+now["peers"] == 0 {
 			break
 		}
@@ -144,8 +144,8 @@ type difference struct {
 	before, after int
 }
 
-// more returns the counts that have grown, except those in mayDiffer.
-func more(before, after holding) (all []difference) {
+// grown returns the counts that have grown, except those in mayDiffer.
+func grown(before, after holding) (all []difference) {
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if after[name] > before[name] && mayDiffer[name] == "" {
 			all = append(all, difference{name, before[name], after[name]})
@@ -156,7 +156,7 @@ func more(before, after holding) (all []difference) {
 
 func TestMore(t *testing.T) {
 	before := holding{"sessions": 1, "gone": 1, "MiB of memory": 1}
-	got := more(before, holding{"sessions": 2, "goroutines of x": 1, "MiB of memory": 2})
+	got := grown(before, holding{"sessions": 2, "goroutines of x": 1, "MiB of memory": 2})
 	if want := []difference{{"goroutines of x", 0, 1}, {"sessions", 1, 2}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -182,9 +182,9 @@ func (r *rig) admin(method, path string) (string, error) {
 	return string(text), nil
 }
 
-// signal sends a signal to one process of a server that the host runs. It returns a function that
-// sends another signal to the same process. If there is no process, both do nothing.
-func (r *rig) signal(s *running, which syscall.Signal) (again func(syscall.Signal)) {
+// signalServer sends a signal to one process of a server that the host runs. It returns a function
+// that sends another signal to the same process. If there is no process, both do nothing.
+func (r *rig) signalServer(s *running, which syscall.Signal) (again func(syscall.Signal)) {
 	mark := []byte(s.mark())
 	look := guard.Look{Mark: func(entry []byte) bool { return bytes.Equal(entry, mark) }}
 	all := look.Signal(guard.All(), 0)

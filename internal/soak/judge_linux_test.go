@@ -16,21 +16,21 @@ type outcome struct {
 	nonce          string
 	tenant, server string
 	sent, ended    time.Time
-	text           string  // of the result
-	err            *answer // an error of JSON-RPC
-	broken         string  // what the SDK reported when there was no answer
-	late           bool    // no answer came within the deadline
+	text           string     // of the result
+	err            *callError // an error of JSON-RPC
+	broken         string     // what the SDK reported when there was no answer
+	timedOut       bool       // no answer came within the deadline
 }
 
-// answer is an error as a client receives it.
-type answer struct {
-	Code    int64  `json:"code"`
-	Message string `json:"message"`
-	Data    *truth `json:"data"`
+// callError is an error as a client receives it.
+type callError struct {
+	Code    int64      `json:"code"`
+	Message string     `json:"message"`
+	Data    *errorData `json:"data"`
 }
 
-// truth is the data of an error.
-type truth struct {
+// errorData is the data of an error.
+type errorData struct {
 	Reason        string `json:"reason"`
 	Cause         string `json:"cause"`
 	Incident      string `json:"incident"`
@@ -39,14 +39,14 @@ type truth struct {
 	RetryAfterMs  int64  `json:"retryAfterMs"`
 }
 
-// happened is an event with its actual times.
-type happened struct {
+// pastEvent is an event with its actual times.
+type pastEvent struct {
 	event
 	began, ended time.Time
 }
 
 // explains reports whether the event explains the failure of the attempt.
-func (h happened) explains(o outcome) bool {
+func (h pastEvent) explains(o outcome) bool {
 	if h.tenant != "" && h.tenant != o.tenant || h.server != "" && h.server != o.server {
 		return false
 	}
@@ -56,7 +56,7 @@ func (h happened) explains(o outcome) bool {
 	if h.kind.starts && o.err != nil && o.err.cause() == starting {
 		return true
 	}
-	if o.sent.After(h.ended.Add(settle)) {
+	if o.sent.After(h.ended.Add(explainTime)) {
 		return false
 	}
 	if o.err == nil {
@@ -65,7 +65,7 @@ func (h happened) explains(o outcome) bool {
 	return slices.Contains(h.kind.reasons, o.err.reason())
 }
 
-func (a *answer) cause() string {
+func (a *callError) cause() string {
 	if a.Data == nil {
 		return ""
 	}
@@ -73,28 +73,28 @@ func (a *answer) cause() string {
 }
 
 // reasonsWithCause are the reasons of errors that must name what is wrong with the server.
-var reasonsWithCause = down
+var reasonsWithCause = unavailableReasons
 
 // final are the reasons of errors for calls that were not executed and must not be sent again.
 var final = []string{"upstream_quarantined"}
 
-func (a *answer) reason() string {
+func (a *callError) reason() string {
 	if a.Data == nil {
 		return ""
 	}
 	return a.Data.Reason
 }
 
-// said returns a fact from the data of an error. If the data does not have it, known is false.
-func (a *answer) said(of func(*truth) *bool) (is, known bool) {
+// fact returns a fact from the data of an error. If the data does not have it, known is false.
+func (a *callError) fact(of func(*errorData) *bool) (is, known bool) {
 	if a.Data == nil || of(a.Data) == nil {
 		return false, false
 	}
 	return *of(a.Data), true
 }
 
-func executed(d *truth) *bool  { return d.MaybeExecuted }
-func retryable(d *truth) *bool { return d.Retryable }
+func executed(d *errorData) *bool  { return d.MaybeExecuted }
+func retryable(d *errorData) *bool { return d.Retryable }
 
 // nonces matches the nonces in a text.
 var nonces = regexp.MustCompile(`n-[0-9a-z]+-[0-9]+-n`)
@@ -107,7 +107,7 @@ type fault struct {
 
 // judge compares outcomes and events with the effects of the counting servers (how often, by
 // nonce). counted reports whether a server is a counting server.
-func judge(all []outcome, effects map[string]int, events []happened,
+func judge(all []outcome, effects map[string]int, events []pastEvent,
 	counted func(server string) bool) (faults []fault) {
 	found := func(verdict string, o outcome, format string, args ...any) {
 		faults = append(faults, fault{verdict,
@@ -118,12 +118,12 @@ func judge(all []outcome, effects map[string]int, events []happened,
 	can := map[string]int{}  // how many attempts may have been executed, by nonce
 	must := map[string]int{} // how many attempts were executed, by nonce
 	for _, o := range all {
-		explained := slices.ContainsFunc(events, func(h happened) bool { return h.explains(o) })
+		explained := slices.ContainsFunc(events, func(h pastEvent) bool { return h.explains(o) })
 		may := true
 		switch {
 		case o.err != nil:
-			was, known := o.err.said(executed)
-			again, told := o.err.said(retryable)
+			was, known := o.err.fact(executed)
+			again, told := o.err.fact(retryable)
 			may = was || !known
 			switch {
 			case o.err.reason() == "" || o.err.Message == "":
@@ -143,7 +143,7 @@ func judge(all []outcome, effects map[string]int, events []happened,
 			if !explained {
 				found("unexplained", o, "%s: %s %+v", o.err.reason(), o.err.Message, o.err.Data)
 			}
-		case o.late && !explained:
+		case o.timedOut && !explained:
 			found("lost", o, "no outcome: %s", o.broken)
 		case o.broken != "" && !explained:
 			found("unexplained", o, "no answer: %s", o.broken)
@@ -182,21 +182,22 @@ func TestJudge(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(1e9+int64(seconds), 0) }
 	yes, no := new(bool), new(bool)
 	*yes = true
-	kill := happened{event{kind: kinds[0], tenant: "a", server: "count"}, at(100), at(100)}
-	dead := happened{event{kind: kinds[slices.IndexFunc(kinds, func(k kind) bool {
+	kill := pastEvent{event{kind: kinds[0], tenant: "a", server: "count"}, at(100), at(100)}
+	dead := pastEvent{event{kind: kinds[slices.IndexFunc(kinds, func(k kind) bool {
 		return k.name == "host killed"
 	})]}, at(500), at(502)}
-	lost := func(may, again *bool) *answer {
-		return &answer{
+	lost := func(may, again *bool) *callError {
+		return &callError{
 			-32008, "it ended",
-			&truth{Reason: "upstream_lost", Cause: "killed", MaybeExecuted: may, Retryable: again},
+			&errorData{Reason: "upstream_lost", Cause: "killed", MaybeExecuted: may, Retryable: again},
 		}
 	}
 	late := func(cause string, sent int) outcome {
 		return outcome{client: "go", nonce: "n-c1-1-n", tenant: "a", server: "count", sent: at(sent),
 			ended: at(sent + 20),
-			err: &answer{
-				-32009, "no answer", &truth{Reason: "timeout", Cause: cause, MaybeExecuted: no, Retryable: yes},
+			err: &callError{
+				-32009, "no answer",
+				&errorData{Reason: "timeout", Cause: cause, MaybeExecuted: no, Retryable: yes},
 			}}
 	}
 	base := outcome{
@@ -229,7 +230,7 @@ func TestJudge(t *testing.T) {
 			o.err = lost(nil, no)
 		})}, 0, "untrue"},
 		"without a reason": {[]outcome{of(func(o *outcome) {
-			o.err = &answer{-32603, "no", &truth{MaybeExecuted: no, Retryable: no}}
+			o.err = &callError{-32603, "no", &errorData{MaybeExecuted: no, Retryable: no}}
 		})}, 0, "untrue unexplained"},
 		"never again": {[]outcome{of(func(o *outcome) {
 			o.err = lost(no, no)
@@ -258,7 +259,7 @@ func TestJudge(t *testing.T) {
 			o.err, o.sent, o.ended = lost(yes, no), at(200), at(201)
 		})}, 0, "unexplained"},
 		"no outcome": {[]outcome{of(func(o *outcome) {
-			o.broken, o.late = "timeout", true
+			o.broken, o.timedOut = "timeout", true
 		})}, 0, "lost"},
 		"no answer": {[]outcome{of(func(o *outcome) {
 			o.broken = "reset"
@@ -267,11 +268,11 @@ func TestJudge(t *testing.T) {
 			o.broken, o.sent, o.ended = "reset", at(499), at(501)
 		})}, 1, ""},
 		"no outcome, host killed": {[]outcome{of(func(o *outcome) {
-			o.broken, o.late, o.sent, o.ended = "timeout", true, at(499), at(560)
+			o.broken, o.timedOut, o.sent, o.ended = "timeout", true, at(499), at(560)
 		})}, 1, ""},
 	} {
 		var got []string
-		for _, f := range judge(c.all, map[string]int{base.nonce: c.effects}, []happened{kill, dead},
+		for _, f := range judge(c.all, map[string]int{base.nonce: c.effects}, []pastEvent{kill, dead},
 			func(s string) bool {
 				return s == "count"
 			}) {

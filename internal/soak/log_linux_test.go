@@ -33,10 +33,10 @@ type log struct {
 	all []line
 }
 
-// ofStart are the events that a start of the host may log once for each listener, server or
+// startupEvents are the events that a start of the host may log once for each listener, server or
 // revision, with the reason. Such a line belongs to the start, however late it comes, and does
 // not count.
-var ofStart = map[string]string{
+var startupEvents = map[string]string{
 	"listener_up":          "one for each listener: its address",
 	"upstream_starting":    "one for each server",
 	"upstream_ready":       "one for each server",
@@ -49,9 +49,9 @@ func (n line) key() string {
 	return strings.Join([]string{n.Event, n.Name, n.Tenant, n.Server, n.Negotiated}, " ")
 }
 
-// counting leaves out the lines that belong to a start of the host. A start begins with the line
-// of the admin listener.
-func counting(all []line) (counted []line) {
+// withoutStartup leaves out the lines that belong to a start of the host. A start begins with the
+// line of the admin listener.
+func withoutStartup(all []line) (counted []line) {
 	var starts []time.Time
 	for _, n := range all {
 		if n.Event == "listener_up" && n.Name == "admin" {
@@ -65,7 +65,7 @@ func counting(all []line) (counted []line) {
 		first := slices.ContainsFunc(starts, func(at time.Time) bool {
 			return !n.Time.Before(at) && before.Before(at)
 		})
-		if ofStart[n.Event] == "" || !first {
+		if startupEvents[n.Event] == "" || !first {
 			counted = append(counted, n)
 		}
 	}
@@ -97,14 +97,14 @@ func (l *log) since(begin time.Time) (all []line) {
 	return all
 }
 
-// early is how much earlier than its event a line may be. Both times come from one clock, but the
-// time of an event is taken when the event has begun.
-const early = 50 * time.Millisecond
+// lineLead is how much earlier than its event a line may be. Both times come from one clock, but
+// the time of an event is taken when the event has begun.
+const lineLead = 50 * time.Millisecond
 
-// linesOf assigns each line to an event. A line belongs to the event of the first line of its
+// linesByEvent assigns each line to an event. A line belongs to the event of the first line of its
 // incident. Any other line belongs to the last event that had begun and that hits the line's
 // tenant and server. Lines without an event are returned in alone.
-func linesOf(all []line, events []happened) (by [][]line, alone []line) {
+func linesByEvent(all []line, events []pastEvent) (by [][]line, alone []line) {
 	by = make([][]line, len(events))
 	of := map[string]int{} // index of the event, by incident
 	for _, n := range all {
@@ -118,7 +118,7 @@ func linesOf(all []line, events []happened) (by [][]line, alone []line) {
 				h.server != "" && n.Server != "" && h.server != n.Server {
 				continue
 			}
-			if n.Time.Before(h.began.Add(-early)) || n.Time.After(h.ended.Add(lineTime)) {
+			if n.Time.Before(h.began.Add(-lineLead)) || n.Time.After(h.ended.Add(lineTime)) {
 				continue
 			}
 			if last < 0 || h.began.After(events[last].began) {
@@ -134,8 +134,8 @@ func linesOf(all []line, events []happened) (by [][]line, alone []line) {
 	return by, alone
 }
 
-// wordy describes the events that cost more lines than maxLines.
-func wordy(by [][]line, events []happened) (all []string) {
+// tooManyLines describes the events that cost more lines than maxLines.
+func tooManyLines(by [][]line, events []pastEvent) (all []string) {
 	for i, h := range events {
 		if len(by[i]) > maxLines {
 			said := fmt.Sprintf("%s of %s/%s: %d lines, %d may be", h.kind.name, h.tenant, h.server,
@@ -161,7 +161,7 @@ func TestCounting(t *testing.T) {
 		ready(1, "s"), up(10), ready(11, "s"), ready(12, "s"), ready(13, "r"),
 		{Time: at(14), Event: "draining"}, up(30), ready(40, "s"),
 	}
-	got := counting(all)
+	got := withoutStartup(all)
 	if want := []line{all[0], all[3], all[5]}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -169,7 +169,7 @@ func TestCounting(t *testing.T) {
 
 func TestLinesOf(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(1e9+int64(seconds), 0) }
-	events := []happened{
+	events := []pastEvent{
 		{event{kind: kinds[0], tenant: "a", server: "s"}, at(10), at(10)},
 		{event{kind: kinds[0], tenant: "a", server: "s"}, at(20), at(20)},
 		{event{kind: kinds[0], tenant: "b", server: "s"}, at(21), at(21)},
@@ -181,11 +181,11 @@ func TestLinesOf(t *testing.T) {
 	all = append(all, line{Time: at(13), Tenant: "a", Server: "s"},
 		line{Time: at(14), Tenant: "a", Server: "s", Incident: "i"},
 		line{Time: at(25), Tenant: "a", Server: "s", Incident: "i"})
-	by, alone := linesOf(all, events)
+	by, alone := linesByEvent(all, events)
 	if len(by[0]) != 7 || len(by[1]) != 1 || len(by[2]) != 1 || len(alone) != 2 {
 		t.Errorf("got %v and %v", by, alone)
 	}
-	if said := wordy(by, events); len(said) != 1 {
+	if said := tooManyLines(by, events); len(said) != 1 {
 		t.Errorf("wordy: %v", said)
 	}
 }

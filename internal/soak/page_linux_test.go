@@ -17,21 +17,21 @@ const docsPage = "../../docs/soak.md"
 
 // summary is the result of a soak.
 type summary struct {
-	took        time.Duration
-	calls       map[string]int // number of attempts, by how they ended
-	reopens     int
-	hosts       int // number of events that ended the host
-	clients     int
-	faults      []fault
-	events      []happened
-	lines       [][]line
-	alone       []line
-	wordy       []string
-	held        []difference
-	first, last holding
+	took         time.Duration
+	calls        map[string]int // number of attempts, by how they ended
+	reopens      int
+	hosts        int // number of events that ended the host
+	clients      int
+	faults       []fault
+	events       []pastEvent
+	lines        [][]line
+	unassigned   []line
+	tooManyLines []string
+	held         []difference
+	first, last  holding
 }
 
-func summarize(r *rig, begin time.Time, all []outcome, events []happened,
+func summarize(r *rig, begin time.Time, all []outcome, events []pastEvent,
 	first, last holding) *summary {
 	s := &summary{
 		took: time.Since(begin), calls: map[string]int{}, events: events, first: first, last: last,
@@ -46,9 +46,9 @@ func summarize(r *rig, begin time.Time, all []outcome, events []happened,
 		names[o.client] = true
 		switch {
 		case o.err != nil:
-			may, _ := o.err.said(executed)
+			may, _ := o.err.fact(executed)
 			s.calls[fmt.Sprintf("error `%s`, maybeExecuted %t", o.err.reason(), may)]++
-		case o.late:
+		case o.timedOut:
 			s.calls["no answer until the client's timeout"]++
 		case o.broken != "":
 			s.calls["no answer: the connection was lost or refused"]++
@@ -62,16 +62,16 @@ func summarize(r *rig, begin time.Time, all []outcome, events []happened,
 			s.hosts++
 		}
 	}
-	s.lines, s.alone = linesOf(counting(r.log.since(begin)), events)
-	s.wordy = wordy(s.lines, events)
+	s.lines, s.unassigned = linesByEvent(withoutStartup(r.log.since(begin)), events)
+	s.tooManyLines = tooManyLines(s.lines, events)
 	if len(last) > 0 {
-		s.held = more(first, last)
+		s.held = grown(first, last)
 	}
 	return s
 }
 
-// maxTold bounds how many faults of one verdict are reported in full.
-const maxTold = 20
+// maxReported bounds how many faults of one verdict are reported in full.
+const maxReported = 20
 
 // report fails the test for everything that is wrong, and writes the page.
 func (s *summary) report(t *testing.T) {
@@ -79,7 +79,7 @@ func (s *summary) report(t *testing.T) {
 	t.Logf("%d events, calls: %v, reopened: %d", len(s.events), s.calls, s.reopens)
 	verdicts := map[string]int{}
 	for _, f := range s.faults {
-		if verdicts[f.verdict]++; verdicts[f.verdict] <= maxTold {
+		if verdicts[f.verdict]++; verdicts[f.verdict] <= maxReported {
 			t.Errorf("%s: %s", f.verdict, f.what)
 		}
 	}
@@ -90,16 +90,16 @@ func (s *summary) report(t *testing.T) {
 		t.Errorf("clients opened another session %d times, %d at most for the ends of the host",
 			s.reopens, most)
 	}
-	for i, w := range s.wordy {
-		if i < maxTold {
+	for i, w := range s.tooManyLines {
+		if i < maxReported {
 			t.Error(w)
 		}
 	}
 	for _, d := range s.held {
 		t.Errorf("held at the end: %s %d, %d at first", d.name, d.after, d.before)
 	}
-	for i, n := range s.alone {
-		if i < maxTold {
+	for i, n := range s.unassigned {
+		if i < maxReported {
 			t.Errorf("a line without an event: %s", n.text)
 		}
 	}
@@ -125,8 +125,8 @@ func (s *summary) result() string {
 		what string
 	}{
 		{len(s.faults), "attempts with a fault"},
-		{len(s.wordy), "events that cost more lines than they may"},
-		{len(s.alone), "lines without an event"},
+		{len(s.tooManyLines), "events that cost more lines than they may"},
+		{len(s.unassigned), "lines without an event"},
 		{len(s.held), "rows of what the host holds that have grown"},
 	} {
 		if f.n > 0 {
@@ -143,7 +143,7 @@ func TestResult(t *testing.T) {
 	if got := (&summary{}).result(); got != "The run passed.\n" {
 		t.Errorf("nothing: %q", got)
 	}
-	failed := &summary{wordy: make([]string, 2), held: make([]difference, 1)}
+	failed := &summary{tooManyLines: make([]string, 2), held: make([]difference, 1)}
 	want := "The run did not pass: 2 events that cost more lines than they may, 1 rows of what the " +
 		"host holds that have grown.\n"
 	if got := failed.result(); got != want {
@@ -165,7 +165,7 @@ ran on the machine at the same time.
 
 ## Verdicts
 
-`, s.clients, len(tenants), size().seed, s.took.Round(time.Second), whole.quiet,
+`, s.clients, len(tenants), size().seed, s.took.Round(time.Second), fullForm.quiet,
 		time.Now().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
 		runtime.Version())
 	fmt.Fprintln(&b, s.result())
@@ -208,10 +208,11 @@ ran on the machine at the same time.
 	fmt.Fprintf(
 		&b,
 		"\nLines without an event: %d.\n\nA start of the host also costs these lines, which are not "+
-			"counted when they are the first after it:\n\n| line | how many |\n|---|---|\n", len(s.alone),
+			"counted when they are the first after it:\n\n| line | how many |\n|---|---|\n",
+		len(s.unassigned),
 	)
-	for _, name := range slices.Sorted(maps.Keys(ofStart)) {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", name, ofStart[name])
+	for _, name := range slices.Sorted(maps.Keys(startupEvents)) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", name, startupEvents[name])
 	}
 	b.WriteString("\n## What the host holds\n\nFirst: before the first event, when each server was " +
 		"used and all clients are gone. Last: after the\nquiet. Rows without a reason may not " +

@@ -32,12 +32,12 @@ type kind struct {
 	reasons []string
 }
 
-// settle is how long after its end an event still explains errors. startTime is that time for
+// explainTime is how long after its end an event still explains errors. startTime is that time for
 // errors about a server which is still starting: two programs start at a time, and a host has
 // many.
 const (
-	settle    = 20 * time.Second
-	startTime = time.Minute
+	explainTime = 20 * time.Second
+	startTime   = time.Minute
 )
 
 // starting is the cause in errors about a server which is still starting.
@@ -45,16 +45,16 @@ const starting = "starting"
 
 var kinds = []kind{
 	{name: "kill", what: "SIGKILL of a process of a server", hits: program, starts: true,
-		reasons: down},
+		reasons: unavailableReasons},
 	{name: "away", what: "a server behind a URL is killed, and started again after 4 s", hits: remote,
-		last: 4 * time.Second, starts: true, reasons: down},
+		last: 4 * time.Second, starts: true, reasons: unavailableReasons},
 	{name: "stop", what: "SIGSTOP of a process of a server, for longer than calls may take",
 		hits: program, slow: true, last: 25 * time.Second, starts: true,
-		reasons: append([]string{"timeout"}, down...)},
+		reasons: append([]string{"timeout"}, unavailableReasons...)},
 	{name: "restart", what: "a server is restarted by the admin API", hits: server, starts: true,
-		reasons: down},
+		reasons: unavailableReasons},
 	{name: "reload", what: "the configuration of a server changes, and is reloaded", hits: server,
-		starts: true, reasons: down},
+		starts: true, reasons: unavailableReasons},
 	{name: "flood", what: "300 clients call the counting server of a tenant at once, for 4 s",
 		hits: tenant, last: 4 * time.Second,
 		reasons: []string{"overloaded", "rate_limited", "queue_full"}},
@@ -63,16 +63,16 @@ var kinds = []kind{
 	{name: "disk", what: "no byte is left where the state is, for 10 s", hits: host, slow: true,
 		last: 10 * time.Second},
 	{name: "host killed", what: "kill -9 of the host, and a start with its state", hits: host,
-		starts: true, reasons: again},
+		starts: true, reasons: afterRestart},
 	{name: "host stopped", what: "SIGTERM of the host, and a start with its state", hits: host,
-		starts: true, reasons: again},
+		starts: true, reasons: afterRestart},
 }
 
-// down are the reasons of errors for a server that is not available.
-var down = []string{"upstream_lost", "upstream_quarantined", "upstream_unavailable"}
+// unavailableReasons are the reasons of errors for a server that is not available.
+var unavailableReasons = []string{"upstream_lost", "upstream_quarantined", "upstream_unavailable"}
 
-// again are the reasons of errors after a start of the host.
-var again = append([]string{"session_gone", "stopping"}, down...)
+// afterRestart are the reasons of errors after a start of the host.
+var afterRestart = append([]string{"session_gone", "stopping"}, unavailableReasons...)
 
 // event is one entry of the plan.
 type event struct {

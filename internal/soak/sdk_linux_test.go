@@ -21,10 +21,10 @@ const openTime = 20 * time.Second
 
 // reply is the outcome of a request, as an SDK reports it.
 type reply struct {
-	Text   string  `json:"text"`
-	Error  *answer `json:"error"`
-	Broken string  `json:"broken"`
-	Late   bool    `json:"late"`
+	Text     string     `json:"text"`
+	Error    *callError `json:"error"`
+	Broken   string     `json:"broken"`
+	TimedOut bool       `json:"late"`
 }
 
 // sdk opens sessions of one official client. Each request carries the key, which may be empty.
@@ -43,11 +43,11 @@ type goSDK struct{}
 
 type goSession struct {
 	*mcp.ClientSession
-	seen *bodies
+	seen *errorTransport
 }
 
 func (goSDK) open(url, key string) (session, reply) {
-	s := &goSession{seen: &bodies{key: key}}
+	s := &goSession{seen: &errorTransport{key: key}}
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
 	opened, err := mcp.NewClient(&mcp.Implementation{Name: "soak", Version: "1"}, nil).Connect(ctx,
@@ -63,7 +63,7 @@ func (goSDK) open(url, key string) (session, reply) {
 func (s *goSession) call(tool string, arguments map[string]any) reply {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime())
 	defer cancel()
-	s.seen.take()
+	s.seen.takeError()
 	r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
 		return s.failed(err)
@@ -89,30 +89,30 @@ const rejectedBySDK = "rejected by transport"
 // failed converts an error of the SDK to a reply.
 func (s *goSession) failed(err error) reply {
 	var wire *jsonrpc.Error
-	if body := s.seen.take(); body != nil || errors.As(err, &wire) {
+	if body := s.seen.takeError(); body != nil || errors.As(err, &wire) {
 		if wire == nil || body != nil {
 			return reply{Error: body}
 		}
 		if wire.Data == nil && wire.Message == rejectedBySDK {
 			return reply{Broken: err.Error()}
 		}
-		a := &answer{Code: wire.Code, Message: wire.Message}
+		a := &callError{Code: wire.Code, Message: wire.Message}
 		_ = json.Unmarshal(wire.Data, &a.Data) // data of another form is ignored
 		return reply{Error: a}
 	}
-	return reply{Broken: err.Error(), Late: errors.Is(err, context.DeadlineExceeded)}
+	return reply{Broken: err.Error(), TimedOut: errors.Is(err, context.DeadlineExceeded)}
 }
 
-// bodies keeps the JSON-RPC error of the last failed response, which the SDK drops for some
+// errorTransport keeps the JSON-RPC error of the last failed response, which the SDK drops for some
 // statuses. It also sends the key with each request.
-type bodies struct {
+type errorTransport struct {
 	http.Transport
 	key  string
 	mu   sync.Mutex
-	last *answer
+	last *callError
 }
 
-func (b *bodies) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *errorTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if b.key != "" {
 		r = r.Clone(r.Context()) // the SDK owns the request
 		r.Header.Set("Authorization", "Bearer "+b.key)
@@ -127,7 +127,7 @@ func (b *bodies) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	response.Body.Close()
 	response.Body = io.NopCloser(bytes.NewReader(text))
-	var m struct{ Error *answer }
+	var m struct{ Error *callError }
 	if json.Unmarshal(text, &m) == nil && m.Error != nil {
 		b.mu.Lock()
 		b.last = m.Error
@@ -136,7 +136,7 @@ func (b *bodies) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-func (b *bodies) take() *answer {
+func (b *errorTransport) takeError() *callError {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := b.last
@@ -173,8 +173,8 @@ func (n *nodeSDK) ask(request map[string]any, within time.Duration) reply {
 		return r
 	case <-time.After(within + 20*time.Second):
 		return reply{
-			Broken: fmt.Sprintf("soak: the SDK has no outcome %v after its deadline", 20*time.Second),
-			Late:   true,
+			Broken:   fmt.Sprintf("soak: the SDK has no outcome %v after its deadline", 20*time.Second),
+			TimedOut: true,
 		}
 	}
 }

@@ -18,7 +18,7 @@ var (
 	full   = flag.Bool("full", false, "20 minutes, with all kinds of events, servers and clients")
 	update = flag.Bool("update", false, "write docs/soak.md; needs -full")
 	seed   = flag.Uint64("seed", 0, "of the list of events; 0 is that of the form")
-	length = flag.Duration("length", whole.length, "of the full form")
+	length = flag.Duration("length", fullForm.length, "of the full form")
 )
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ type form struct {
 	// The numbers of official clients: of Go, and of each generation of TypeScript.
 	goClients, ts int
 	seed          uint64
-	// callTimeout is the call time-out of the host. The client waits longer, by callSpare. After a
+	// callTimeout is the call time-out of the host. The client waits longer, by clientGrace. After a
 	// host was killed, some SDKs wait all that time for an answer that never comes.
 	callTimeout time.Duration
 }
@@ -43,15 +43,15 @@ type form struct {
 // The short form has each kind of event that is not slow. The events of the host come first, so
 // that clients which wait for an answer of a killed host do so while the other events happen.
 var (
-	short = form{17 * time.Second, time.Second, 0, 4, 2, 220, 12 * time.Second}
-	whole = form{20 * time.Minute, 3 * time.Second, 3 * time.Minute, 20, 10, 1, 20 * time.Second}
+	shortForm = form{17 * time.Second, time.Second, 0, 4, 2, 220, 12 * time.Second}
+	fullForm  = form{20 * time.Minute, 3 * time.Second, 3 * time.Minute, 20, 10, 1, 20 * time.Second}
 )
 
 // size returns the form of this run.
 func size() form {
-	f := short
+	f := shortForm
 	if *full {
-		f = whole
+		f = fullForm
 		f.length = *length
 	}
 	if *seed != 0 {
@@ -60,11 +60,11 @@ func size() form {
 	return f
 }
 
-// callSpare is how much longer than the host a client waits.
-const callSpare = 5 * time.Second
+// clientGrace is how much longer than the host a client waits.
+const clientGrace = 5 * time.Second
 
 // callTime bounds a call at the client.
-func callTime() time.Duration { return size().callTimeout + callSpare }
+func callTime() time.Duration { return size().callTimeout + clientGrace }
 
 // No call is answered wrongly, lost or executed twice while servers, disk, clients and host fail.
 // Each error is true, and nothing is left behind.
@@ -76,9 +76,9 @@ func TestSoak(t *testing.T) {
 	warm := &record{}
 	for _, c := range all {
 		for n := range c.tools {
-			c.once(n, warm.add)
+			c.callOnce(n, warm.add)
 		}
-		c.leave()
+		c.closeSession()
 	}
 	for _, o := range warm.all {
 		if o.err != nil || o.broken != "" {
@@ -87,7 +87,7 @@ func TestSoak(t *testing.T) {
 	}
 	first, last := holding{}, holding{}
 	if size.quiet > 0 {
-		first = r.rest()
+		first = r.holdingAtRest()
 	}
 
 	begin := time.Now()
@@ -102,7 +102,7 @@ func TestSoak(t *testing.T) {
 	calling.Wait()
 	if size.quiet > 0 {
 		time.Sleep(size.quiet)
-		last = r.rest()
+		last = r.holdingAtRest()
 	}
 	s := summarize(r, begin, outcomes.all, events, first, last)
 	s.reopens = reopened(all)
@@ -150,14 +150,14 @@ func (r *rig) clients(size form) (all []*client) {
 
 // perform makes the events of the plan happen at their times. While an event hits the host, no
 // other event happens.
-func (r *rig) perform(begin time.Time, size form) []happened {
+func (r *rig) perform(begin time.Time, size form) []pastEvent {
 	planned := plan(size.seed, size.length, size.gap, *full, r.site())
-	events := make([]happened, len(planned))
+	events := make([]pastEvent, len(planned))
 	var going sync.WaitGroup
 	late := time.Duration(0) // by how much the events of the host have delayed the others
 	for i, e := range planned {
 		if e.kind.name == "disk" && !r.full {
-			events[i] = happened{event: e, began: begin, ended: begin}
+			events[i] = pastEvent{event: e, began: begin, ended: begin}
 			continue
 		}
 		time.Sleep(time.Until(begin.Add(e.at + late)))
@@ -170,7 +170,9 @@ func (r *rig) perform(begin time.Time, size form) []happened {
 		going.Go(func() { events[i] = r.do(e) })
 	}
 	going.Wait()
-	return slices.DeleteFunc(events, func(h happened) bool { return h.kind.name == "disk" && !r.full })
+	return slices.DeleteFunc(events, func(h pastEvent) bool {
+		return h.kind.name == "disk" && !r.full
+	})
 }
 
 // effects returns how often each text is in the ledgers.
@@ -197,7 +199,7 @@ func (r *rig) effects() map[string]int {
 func TestShortPlan(t *testing.T) {
 	on := site{tenants[:shortTenants], []string{"count", "everything"}, []string{"remote"}}
 	seen, hits := map[string]bool{}, true
-	for _, e := range plan(short.seed, short.length, short.gap, false, on) {
+	for _, e := range plan(shortForm.seed, shortForm.length, shortForm.gap, false, on) {
 		seen[e.kind.name] = true
 		if e.kind.hits == host && !hits {
 			t.Errorf("%s at %v, after others", e.kind.name, e.at)

@@ -12,8 +12,8 @@ const (
 	MaxID    = 256  // bytes of an id; a longer id is not recorded
 )
 
-// Asked is an owner of an elicitation, with the address to notify it.
-type Asked[T any] struct {
+// Recipient is an owner of an elicitation, with the address to notify it.
+type Recipient[T any] struct {
 	Owner string
 	To    T
 }
@@ -26,7 +26,7 @@ type Table[T any] struct {
 
 type row[T any] struct {
 	id string
-	Asked[T]
+	Recipient[T]
 }
 
 // Add records that the elicitation id was sent to owner. Several owners may have the same id. At a
@@ -47,16 +47,16 @@ func (t *Table[T]) Add(id, owner string, to T) {
 	case owned >= MaxOwned:
 		t.dropOldest(owner)
 	case len(t.rows) >= MaxAll:
-		t.dropOldest(t.greatest())
+		t.dropOldest(t.largestOwner())
 	}
-	t.rows = append(t.rows, row[T]{id, Asked[T]{owner, to}})
+	t.rows = append(t.rows, row[T]{id, Recipient[T]{owner, to}})
 }
 
 // Take returns all owners of the elicitation and removes it, because it completes only once.
-func (t *Table[T]) Take(id string) (asked []Asked[T]) {
+func (t *Table[T]) Take(id string) (asked []Recipient[T]) {
 	t.drop(func(r row[T]) bool {
 		if r.id == id {
-			asked = append(asked, r.Asked)
+			asked = append(asked, r.Recipient)
 		}
 		return r.id == id
 	})
@@ -71,9 +71,9 @@ func (t *Table[T]) Forget(owner string) {
 // Len is the number of recorded elicitations.
 func (t *Table[T]) Len() int { return len(t.rows) }
 
-// greatest returns the owner with the most elicitations. Among equals it is the owner of the oldest
-// one.
-func (t *Table[T]) greatest() (owner string) {
+// largestOwner returns the owner with the most elicitations. Among equals it is the owner of the
+// oldest one.
+func (t *Table[T]) largestOwner() (owner string) {
 	owned := map[string]int{}
 	for _, r := range t.rows {
 		owned[r.Owner]++

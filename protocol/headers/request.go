@@ -10,9 +10,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// named gives the member of params that Mcp-Name mirrors. The last three methods belong to the
-// tasks extension (SEP-2663).
-var named = map[string]string{
+// nameMembers gives the member of params that Mcp-Name mirrors. The last three methods belong to
+// the tasks extension (SEP-2663).
+var nameMembers = map[string]string{
 	"tools/call":     "name",
 	"prompts/get":    "name",
 	"resources/read": "uri",
@@ -25,10 +25,10 @@ var named = map[string]string{
 type Request struct {
 	Method string
 	Params jsontext.Value
-	// Free says that the specification requires no fields for the message, which is a notification or
-	// of the legacy era. A field that is present must still agree with the body, because a proxy may
-	// have relied on it.
-	Free bool
+	// Optional says that the specification requires no fields for the message, which is a notification
+	// or of the legacy era. A field that is present must still agree with the body, because a proxy
+	// may have relied on it.
+	Optional bool
 	// Mirrored lists the arguments to mirror of a tools/call. It is nil if the schema of the tool is
 	// unknown.
 	Mirrored []Mirror
@@ -63,11 +63,11 @@ func (r Request) Fields() ([]Field, error) {
 // because they may be for a proxy. In a request from a web page, which has the field Origin, the
 // fields of arguments may be missing.
 func (r Request) Check(get Lookup) error {
-	method, there, err := one(get, Method)
+	method, there, err := single(get, Method)
 	switch {
 	case err != nil:
 		return err
-	case r.Free && !there:
+	case r.Optional && !there:
 	case !there:
 		return protocol.HeaderMismatch(Method, "missing")
 	case strings.Trim(method, " \t") != r.Method:
@@ -86,14 +86,14 @@ func (r Request) Check(get Lookup) error {
 }
 
 func (r Request) checkName(get Lookup) error {
-	if _, has := named[r.Method]; !has {
+	if _, has := nameMembers[r.Method]; !has {
 		return nil // the body has no name to compare with
 	}
-	value, there, err := one(get, Name)
+	value, there, err := single(get, Name)
 	if err != nil {
 		return err
 	}
-	if !there && r.Free {
+	if !there && r.Optional {
 		return nil
 	}
 	name, ok := r.name()
@@ -115,7 +115,7 @@ func (r Request) checkName(get Lookup) error {
 
 // checkParam compares a field with the argument v, which is empty or null if there is none.
 func checkParam(get Lookup, field string, v jsontext.Value) error {
-	value, there, err := one(get, field)
+	value, there, err := single(get, field)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func checkParam(get Lookup, field string, v jsontext.Value) error {
 	switch {
 	case err != nil:
 		return protocol.HeaderMismatch(field, err.Error())
-	case !says(text, v):
+	case !matches(text, v):
 		return protocol.HeaderMismatch(field, "differs from the body")
 	}
 	return nil
@@ -151,7 +151,7 @@ func fromPage(get Lookup) bool { return len(get("Origin")) > 0 }
 // name returns the value that Mcp-Name mirrors. It returns false if the method has no such value or
 // params lack it.
 func (r Request) name() (string, bool) {
-	member, ok := named[r.Method]
+	member, ok := nameMembers[r.Method]
 	if !ok {
 		return "", false
 	}
@@ -209,9 +209,9 @@ func render(v jsontext.Value) (string, bool) {
 	return "", false
 }
 
-// says reports whether the text of a field equals the argument v. Integers are compared by value:
-// 42.0 equals 42.
-func says(text string, v jsontext.Value) bool {
+// matches reports whether the text of a field equals the argument v. Integers are compared by
+// value: 42.0 equals 42.
+func matches(text string, v jsontext.Value) bool {
 	want, ok := render(v)
 	if ok && v.Kind() == '0' {
 		n, whole := integer(text)
@@ -220,8 +220,8 @@ func says(text string, v jsontext.Value) bool {
 	return ok && text == want
 }
 
-// one returns the value of a field that may occur only once.
-func one(get Lookup, name string) (value string, there bool, err error) {
+// single returns the value of a field that may occur only once.
+func single(get Lookup, name string) (value string, there bool, err error) {
 	switch values := get(name); len(values) {
 	case 0:
 		return "", false, nil

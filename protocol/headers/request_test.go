@@ -159,7 +159,7 @@ func TestCheck(t *testing.T) {
 
 // A notification needs no fields. Mcp-Name is not checked for a method without a name.
 func TestCheckAsksNoMoreThanTheMethodHas(t *testing.T) {
-	note := headers.Request{Method: "notifications/cancelled", Free: true}
+	note := headers.Request{Method: "notifications/cancelled", Optional: true}
 	if err := note.Check(canonical().Values); err != nil {
 		t.Error(err)
 	}

@@ -25,17 +25,17 @@ type Mirror struct {
 // implementations.
 var types = []string{"string", "integer", "boolean"}
 
-// place says where the value of a keyword contains schemas.
-type place uint8
+// schemaPlace says where the value of a keyword contains schemas.
+type schemaPlace uint8
 
 const (
-	itself place = iota + 1 // the value is a schema or an array of schemas
-	values                  // the members of the value are schemas
+	itself schemaPlace = iota + 1 // the value is a schema or an array of schemas
+	values                        // the members of the value are schemas
 )
 
 // places lists the keywords of JSON Schema 2020-12 and its predecessors that contain schemas. Other
 // keywords, for example default or enum, contain data.
-var places = map[string]place{
+var places = map[string]schemaPlace{
 	"$defs":                 values,
 	"additionalItems":       itself,
 	"additionalProperties":  itself,
@@ -111,7 +111,7 @@ func (w *walker) schema(schema jsontext.Value, path []string, plain bool, depth 
 }
 
 // schemas iterates over the schemas in the value of a keyword.
-func schemas(v jsontext.Value, where place) func(yield func(string, jsontext.Value) bool) {
+func schemas(v jsontext.Value, where schemaPlace) func(yield func(string, jsontext.Value) bool) {
 	return func(yield func(string, jsontext.Value) bool) {
 		switch {
 		case where == values:

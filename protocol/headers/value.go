@@ -67,8 +67,8 @@ func Decode(value string) (string, error) {
 	return string(text), nil
 }
 
-// far is an exponent larger than that of any number that is represented exactly.
-const far = 1 << 20
+// hugeExponent is an exponent larger than that of any number that is represented exactly.
+const hugeExponent = 1 << 20
 
 // integer reads a JSON number whose value is a whole number of at most MaxInteger: 42, 42.0,
 // 420e-1.
@@ -88,7 +88,7 @@ func integer(number string) (int64, bool) {
 		if !decimal(power) {
 			return 0, false
 		}
-		exponent = far
+		exponent = hugeExponent
 		if power = strings.TrimLeft(power, "0"); len(power) < len("10000") {
 			exponent, _ = strconv.Atoi("0" + power)
 		}

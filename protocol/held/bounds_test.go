@@ -39,7 +39,7 @@ func TestBounds(t *testing.T) {
 	for call.Phase() == held.Published {
 		retry := held.Event{
 			Op: held.Retry, Round: call.Round(),
-			Request: held.Request{Sink: held.Sink(rounds + 1), Capabilities: everyone},
+			Request: held.Request{Sink: held.RequestNumber(rounds + 1), Capabilities: everyone},
 		}
 		effects := call.Step(start, retry)
 		if last := effects[0]; call.Phase() != held.Published &&

@@ -15,7 +15,7 @@ type Options struct {
 	Version protocol.Version // revision of the client
 	Method  string           // of the call; only a method of mrtr.MayAsk permits questions
 	Window  time.Duration    // time to wait for further questions; 0 for Window, 30 ms
-	TTL     time.Duration    // time for the client's retry; 0 for protocol.ParkTimeout, 5 minutes
+	TTL     time.Duration    // time for the client's retry; 0 for protocol.InputTimeout, 5 minutes
 }
 
 // Call is the state machine of one held call. Create it with New. It is not safe for concurrent
@@ -25,26 +25,26 @@ type Call struct {
 	method      string
 	window, ttl time.Duration
 
-	phase    Phase
-	sink     Sink // the client's open request; 0 for none
-	client   protocol.ClientCapabilities
-	progress bool                // the open request wants progress
-	latest   jsontext.Value      // the latest progress that no request received
-	round    uint32              // number of the last input_required result; 0 before the first
-	pending  []question          // oldest first
-	asked    [mrtr.Roots + 1]int // number of questions by kind, for unique keys
-	result   jsontext.Value      // Parked: the outcome
-	err      error
+	phase          Phase
+	sink           RequestNumber // the client's open request; 0 for none
+	client         protocol.ClientCapabilities
+	progress       bool                // the open request wants progress
+	lastProgress   jsontext.Value      // the latest progress that no request received
+	round          uint32              // number of the last input_required result; 0 before the first
+	pending        []question          // oldest first
+	questionCounts [mrtr.Roots + 1]int // number of questions by kind, for unique keys
+	result         jsontext.Value      // Parked: the outcome
+	err            error
 
-	now   time.Time // time of the current step
-	until time.Time // expiry of the last state; zero before the first
+	now         time.Time // time of the current step
+	stateExpiry time.Time // expiry of the last state; zero before the first
 	// due is the end of the current phase: of the window, or of the client's time for a retry. It is
 	// zero for none.
-	due       time.Time
-	reassure  time.Time // Published: time of the next progress; zero for none
-	armed     time.Time // time to which the timer is set; zero when it is not set
-	forgotten bool
-	effects   []Effect
+	due        time.Time
+	progressAt time.Time // Published: time of the next progress; zero for none
+	armed      time.Time // time to which the timer is set; zero when it is not set
+	forgotten  bool
+	effects    []Effect
 }
 
 // New returns a call that was just sent to the server for the client's request.
@@ -53,7 +53,7 @@ func New(request Request, o Options) *Call {
 		o.Window = Window
 	}
 	if o.TTL == 0 {
-		o.TTL = protocol.ParkTimeout
+		o.TTL = protocol.InputTimeout
 	}
 	return &Call{
 		version: o.Version, method: o.Method, window: o.Window, ttl: o.TTL,
@@ -70,9 +70,9 @@ func (c *Call) Round() uint32 { return c.round }
 // Waiting is the number of questions from the server without an answer.
 func (c *Call) Waiting() int { return len(c.pending) }
 
-// Kept is the number of bytes that the call holds: questions, undelivered progress, and a result.
-func (c *Call) Kept() int {
-	n := len(c.latest) + len(c.result)
+// Bytes is the number of bytes that the call holds: questions, undelivered progress, and a result.
+func (c *Call) Bytes() int {
+	n := len(c.lastProgress) + len(c.result)
 	for i := range c.pending {
 		n += len(c.pending[i].input.Params)
 	}
@@ -134,7 +134,7 @@ func (c *Call) question(in Event) {
 			c.publish()
 		}
 	case Published:
-		c.comfort()
+		c.scheduleProgress()
 	}
 }
 
@@ -157,10 +157,10 @@ func (c *Call) publish() {
 	}
 	inputs := c.inputs()
 	c.round++
-	c.until = c.now.Add(c.ttl)
-	c.phase, c.due = Published, c.until
-	c.comfort()
-	c.do(Effect{Do: Publish, Sink: c.sink, Round: c.round, Inputs: inputs, At: c.until})
+	c.stateExpiry = c.now.Add(c.ttl)
+	c.phase, c.due = Published, c.stateExpiry
+	c.scheduleProgress()
+	c.do(Effect{Do: Publish, Sink: c.sink, Round: c.round, Inputs: inputs, At: c.stateExpiry})
 	c.sink = 0
 }
 
@@ -197,10 +197,10 @@ func (c *Call) retry(in Event) {
 		}
 	}
 	c.sink, c.client, c.progress = in.Request.Sink, in.Request.Capabilities, in.Request.Progress
-	c.phase, c.due, c.reassure = Running, time.Time{}, time.Time{}
+	c.phase, c.due, c.progressAt = Running, time.Time{}, time.Time{}
 	c.pending = slices.DeleteFunc(c.pending, func(q question) bool { return c.settle(q, in.Answers) })
-	if len(c.latest) > 0 {
-		c.report(c.latest)
+	if len(c.lastProgress) > 0 {
+		c.report(c.lastProgress)
 	}
 	if len(c.pending) > 0 {
 		c.publish()
@@ -212,7 +212,7 @@ func (c *Call) retry(in Event) {
 // declares the capability.
 func (c *Call) settle(q question, answers mrtr.Retry) bool {
 	if c.allowed(q.input.Method, q.input.Params) != nil {
-		c.give(q, true)
+		c.answerForClient(q, true)
 		return true
 	}
 	v, ok := answers.Get(q.input.Key)
@@ -227,10 +227,10 @@ func (c *Call) report(params jsontext.Value) {
 	switch {
 	case c.phase == Parked, c.phase.Over():
 	case c.sink != 0 && c.progress:
-		c.latest = nil
+		c.lastProgress = nil
 		c.do(Effect{Do: Relay, Sink: c.sink, Params: params})
 	default:
-		c.latest = params
+		c.lastProgress = params
 	}
 }
 
@@ -241,7 +241,7 @@ func (c *Call) finish(in Event) {
 		c.do(Effect{Do: Deliver, Sink: c.sink, Result: in.Result, Err: in.Err, Round: c.round})
 		c.end(Done)
 	case Published:
-		c.phase, c.pending, c.reassure = Parked, nil, time.Time{}
+		c.phase, c.pending, c.progressAt = Parked, nil, time.Time{}
 		c.result, c.err = in.Result, in.Err
 	}
 }
@@ -272,7 +272,7 @@ func (c *Call) abort(err error) {
 // unless the server has answered the call, cancels the call.
 func (c *Call) abandon(as Phase) {
 	for _, q := range c.pending {
-		c.give(q, false)
+		c.answerForClient(q, false)
 	}
 	if c.phase != Parked {
 		c.do(Effect{Do: Recall})

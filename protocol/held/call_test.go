@@ -65,14 +65,14 @@ type world struct {
 	call     *held.Call
 	now      time.Time
 	armed    time.Time
-	open     held.Sink
+	open     held.RequestNumber
 	round    uint32
 	expiry   time.Time // of the last state
 	finished bool      // the server answered, died, or was told of the cancellation
 	over     bool
 	forgot   bool
-	outcomes map[held.Sink]int
-	dropped  map[held.Sink]bool // cancelled
+	outcomes map[held.RequestNumber]int
+	dropped  map[held.RequestNumber]bool // cancelled
 	asked    []*asked
 }
 
@@ -101,7 +101,7 @@ func (w *world) phase() held.Phase {
 }
 
 func (w *world) request() held.Request {
-	sink := held.Sink(len(w.outcomes) + 1)
+	sink := held.RequestNumber(len(w.outcomes) + 1)
 	w.outcomes[sink] = 0
 	return held.Request{
 		Sink: sink, Capabilities: everyone, Progress: rapid.Bool().Draw(w.T, "progress"),
@@ -185,7 +185,7 @@ func (w *world) outcome(in held.Event, e held.Effect) {
 			list = list[:len(list)-1]
 		}
 		if len(e.Inputs) != len(list) || len(list) == 0 || e.Round != w.round+1 ||
-			!e.At.Equal(w.now.Add(protocol.ParkTimeout)) {
+			!e.At.Equal(w.now.Add(protocol.InputTimeout)) {
 			w.Fatalf("%+v, but %d questions wait", e, len(list))
 		}
 		for i, q := range list {
@@ -256,7 +256,9 @@ func (w *world) retry(seen map[string]bool) {
 func TestCallAgainstModel(t *testing.T) {
 	seen := make(map[string]bool)
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{T: t, now: start, outcomes: map[held.Sink]int{}, dropped: map[held.Sink]bool{}}
+		w := &world{
+			T: t, now: start, outcomes: map[held.RequestNumber]int{}, dropped: map[held.RequestNumber]bool{},
+		}
 		first := w.request()
 		w.open = first.Sink
 		w.call = held.New(first, held.Options{Version: protocol.V20260728, Method: "tools/call"})
@@ -307,7 +309,7 @@ func TestCallAgainstModel(t *testing.T) {
 			},
 			"retry": func(t *rapid.T) { w.retry(seen) },
 			"cancel": func(t *rapid.T) {
-				sink := held.Sink(rapid.IntRange(1, len(w.outcomes)+1).Draw(t, "sink"))
+				sink := held.RequestNumber(rapid.IntRange(1, len(w.outcomes)+1).Draw(t, "sink"))
 				// The end of the window comes first if its timer is late.
 				due := w.call.Phase() == held.Collecting && !w.armed.After(w.now)
 				if rapid.IntRange(0, 3).Draw(t, "really") == 0 && !due {
@@ -323,12 +325,13 @@ func TestCallAgainstModel(t *testing.T) {
 				}
 			},
 			"pass": func(t *rapid.T) {
-				pass(rapid.SampledFrom([]time.Duration{10 * time.Millisecond, held.Window, held.Reassurance,
-					protocol.ParkTimeout}).Draw(t, "time"))
+				pass(rapid.SampledFrom([]time.Duration{10 * time.Millisecond, held.Window,
+					held.ProgressInterval,
+					protocol.InputTimeout}).Draw(t, "time"))
 			},
 			"sleep": func(t *rapid.T) { // no timer fires
 				w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Millisecond, held.Window,
-					protocol.ParkTimeout}).Draw(t, "time"))
+					protocol.InputTimeout}).Draw(t, "time"))
 			},
 		})
 		pass(time.Hour)

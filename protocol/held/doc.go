@@ -27,7 +27,7 @@ const (
 	Window = 30 * time.Millisecond
 	// MaxRounds bounds the rounds of questions of one call. A server that exceeds it is stopped.
 	MaxRounds = 64
-	// Reassurance is the interval of progress notifications to a server that wants progress of its
-	// question: 15 s. Common SDKs time out after 60 s.
-	Reassurance = 15 * time.Second
+	// ProgressInterval is the interval of progress notifications to a server that wants progress of
+	// its question: 15 s. Common SDKs time out after 60 s.
+	ProgressInterval = 15 * time.Second
 )

@@ -12,11 +12,11 @@ import (
 
 // Sink identifies a request of the client. The owner of the call numbers them from 1. Each request
 // gets exactly one of Publish, Deliver and Refuse. A cancelled request gets at most one.
-type Sink uint64
+type RequestNumber uint64
 
 // Request is a request of the client without its params.
 type Request struct {
-	Sink         Sink
+	Sink         RequestNumber
 	Capabilities protocol.ClientCapabilities // of this request; earlier declarations do not count
 	Progress     bool                        // the request has a progress token
 }
@@ -61,20 +61,20 @@ const (
 	// Deliver answers Sink with the outcome of the call: Result or Err. If Round is not 0, the outcome
 	// must not be cached.
 	Deliver
-	Refuse   // answer Sink with Err; the call continues unchanged
-	Relay    // report progress to Sink: Params, with the server's token
-	Answer   // answer the server's request ID: Result
-	Reject   // answer the server's request ID with Err
-	Reassure // report progress to the server: Params of notifications/progress
-	Recall   // send the server notifications/cancelled for the call
-	Arm      // set the only timer to At
-	Forget   // the call is over: drop it after the other effects
+	Refuse       // answer Sink with Err; the call continues unchanged
+	Relay        // report progress to Sink: Params, with the server's token
+	Answer       // answer the server's request ID: Result
+	Reject       // answer the server's request ID with Err
+	SendProgress // report progress to the server: Params of notifications/progress
+	Recall       // send the server notifications/cancelled for the call
+	Arm          // set the only timer to At
+	Forget       // the call is over: drop it after the other effects
 )
 
 // Effect is one action for the caller of Step.
 type Effect struct {
 	Do     Do
-	Sink   Sink
+	Sink   RequestNumber
 	Round  uint32
 	Inputs []mrtr.Input
 	ID     jsonrpc.ID

@@ -19,7 +19,7 @@ type question struct {
 	input     mrtr.Input
 	published bool           // the client was asked, so it may answer
 	token     jsontext.Value // progress token of the server; empty for none
-	reassured int
+	progress  int
 }
 
 // ask accepts a question of the server, or rejects it.
@@ -29,8 +29,8 @@ func (c *Call) ask(in Event) (question, bool) {
 		c.do(Effect{Do: Reject, ID: in.ID, Err: err})
 		return question{}, false
 	}
-	c.asked[kind]++
-	key := fmt.Sprintf("%s-%d", kind, c.asked[kind]) // unique within the call
+	c.questionCounts[kind]++
+	key := fmt.Sprintf("%s-%d", kind, c.questionCounts[kind]) // unique within the call
 	token, _ := protocol.ProgressToken(in.Params)
 	return question{id: in.ID, kind: kind, input: mrtr.Embed(key, in.Method, in.Params),
 		token: token}, true
@@ -62,8 +62,9 @@ func (c *Call) allowed(method string, params jsontext.Value) error {
 	return err
 }
 
-// give answers a question in place of the client, which declined the question or whose call ends.
-func (c *Call) give(q question, declined bool) {
+// answerForClient answers a question in place of the client, which declined the question or whose
+// call ends.
+func (c *Call) answerForClient(q question, declined bool) {
 	switch q.kind {
 	case mrtr.Elicitation:
 		result, _ := q.kind.Refusal()
@@ -82,10 +83,10 @@ func (c *Call) give(q question, declined bool) {
 	}
 }
 
-// reassurance returns progress of a question. It says only that the question is still open.
-func (q *question) reassurance() jsontext.Value {
-	q.reassured++
+// progressParams returns progress of a question. It says only that the question is still open.
+func (q *question) progressParams() jsontext.Value {
+	q.progress++
 	params := append(jsontext.Value(`{"progressToken":`), q.token...)
 	params = append(params, `,"progress":`...)
-	return append(strconv.AppendInt(params, int64(q.reassured), 10), '}')
+	return append(strconv.AppendInt(params, int64(q.progress), 10), '}')
 }

@@ -10,29 +10,29 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// Known is the owner's information about a call after a crash.
-type Known struct {
+// OwnerState is the owner's information about a call after a crash.
+type OwnerState struct {
 	Server string
-	Sinks  []Sink       // the client's requests without an outcome
-	Asked  []jsonrpc.ID // the server's requests without an answer
+	Sinks  []RequestNumber // the client's requests without an outcome
+	Asked  []jsonrpc.ID    // the server's requests without an answer
 }
 
-var errForgotten = errors.New("lost in a crash")
+var errLostInCrash = errors.New("lost in a crash")
 
 // Waits reports whether the call waits for a retry of its client, and until when.
 func (c *Call) Waits() (until time.Time, ok bool) {
-	return c.until, c.phase == Published || c.phase == Parked
+	return c.stateExpiry, c.phase == Published || c.phase == Parked
 }
 
 // Recover restores a consistent state after a crash in the middle of a step. It continues the
 // requests that both the call and its owner know, and ends all others, so that no peer waits
 // forever.
-func (c *Call) Recover(now time.Time, k Known) []Effect {
+func (c *Call) Recover(now time.Time, k OwnerState) []Effect {
 	clear(c.effects)
 	c.effects, c.now, c.armed = c.effects[:0], now, time.Time{}
 	for _, id := range k.Asked {
 		if !slices.ContainsFunc(c.pending, func(q question) bool { return q.id == id }) {
-			c.do(Effect{Do: Reject, ID: id, Err: protocol.InternalError(errForgotten)})
+			c.do(Effect{Do: Reject, ID: id, Err: protocol.InternalError(errLostInCrash)})
 		}
 	}
 	c.pending = slices.DeleteFunc(c.pending, func(q question) bool {
@@ -52,9 +52,9 @@ func (c *Call) Recover(now time.Time, k Known) []Effect {
 		case sink == c.sink:
 		// The client may not have received the questions.
 		case c.phase == Published && len(c.pending) > 0:
-			c.do(Effect{Do: Publish, Sink: sink, Round: c.round, Inputs: c.inputs(), At: c.until})
+			c.do(Effect{Do: Publish, Sink: sink, Round: c.round, Inputs: c.inputs(), At: c.stateExpiry})
 		default:
-			c.do(Effect{Do: Refuse, Sink: sink, Err: protocol.Forgotten(k.Server, errForgotten)})
+			c.do(Effect{Do: Refuse, Sink: sink, Err: protocol.LostInCrash(k.Server, errLostInCrash)})
 		}
 	}
 	c.expire()

@@ -102,7 +102,7 @@ func scenarios(t *testing.T) map[string]string {
 }
 
 func play(t *testing.T, text string) *scene {
-	s := &scene{t: t, now: start, names: map[string]held.Sink{}, seen: map[string]bool{}}
+	s := &scene{t: t, now: start, names: map[string]held.RequestNumber{}, seen: map[string]bool{}}
 	for line := range strings.Lines(text) {
 		s.play(strings.TrimSuffix(line, "\n"))
 	}
@@ -116,7 +116,7 @@ type scene struct {
 	phase     held.Phase
 	now       time.Time
 	armed     time.Time
-	names     map[string]held.Sink
+	names     map[string]held.RequestNumber
 	seen      map[string]bool // changes of phase
 	script    strings.Builder
 	published []jsontext.Value
@@ -227,7 +227,7 @@ func (s *scene) step(in held.Event) {
 			s.print("server %s < %s", e.ID, e.Result)
 		case held.Reject:
 			s.print("server %s < %s", e.ID, s.outcome(nil, e.Err, protocol.V20251125))
-		case held.Reassure:
+		case held.SendProgress:
 			s.print("server ~ progress %s", e.Params)
 		case held.Recall:
 			s.print("server ~ the call is cancelled")
@@ -256,7 +256,7 @@ func (s *scene) outcome(result jsontext.Value, err error, v protocol.Version) st
 
 // request reads "{capabilities} with progress"; both may be absent.
 func (s *scene) request(name, text string) held.Request {
-	s.names[name] = held.Sink(len(s.names) + 1)
+	s.names[name] = held.RequestNumber(len(s.names) + 1)
 	raw, rest := s.value(text)
 	caps, err := protocol.ParseClientCapabilities(raw)
 	if err != nil {
@@ -285,7 +285,7 @@ func (s *scene) id(text string) jsonrpc.ID {
 	return id
 }
 
-func (s *scene) name(sink held.Sink) string {
+func (s *scene) name(sink held.RequestNumber) string {
 	for name, n := range s.names {
 		if n == sink {
 			return name

@@ -9,8 +9,8 @@ func (c *Call) expire() {
 	switch {
 	case c.due.IsZero():
 	case c.now.Before(c.due):
-		if !c.reassure.IsZero() && !c.now.Before(c.reassure) {
-			c.comforted()
+		if !c.progressAt.IsZero() && !c.now.Before(c.progressAt) {
+			c.sendProgress()
 		}
 	case c.phase == Collecting:
 		c.publish()
@@ -19,33 +19,34 @@ func (c *Call) expire() {
 	}
 }
 
-// comfort schedules a progress notification to the server if a question has a progress token.
-func (c *Call) comfort() {
+// scheduleProgress schedules a progress notification to the server if a question has a progress
+// token.
+func (c *Call) scheduleProgress() {
 	for _, q := range c.pending {
-		if len(q.token) > 0 && c.reassure.IsZero() {
-			c.reassure = c.now.Add(Reassurance)
+		if len(q.token) > 0 && c.progressAt.IsZero() {
+			c.progressAt = c.now.Add(ProgressInterval)
 		}
 	}
 }
 
-// comforted sends the server progress of its questions.
-func (c *Call) comforted() {
+// sendProgress sends the server progress of its questions.
+func (c *Call) sendProgress() {
 	for i := range c.pending {
 		if q := &c.pending[i]; len(q.token) > 0 {
-			c.do(Effect{Do: Reassure, Params: q.reassurance()})
+			c.do(Effect{Do: SendProgress, Params: q.progressParams()})
 		}
 	}
-	c.reassure = time.Time{}
-	c.comfort()
+	c.progressAt = time.Time{}
+	c.scheduleProgress()
 }
 
 // end enters a final phase and drops all content. A state that was given out earlier may still
 // arrive. It names this call, which no longer exists, so the owner refuses the state without any
 // record of it.
 func (c *Call) end(as Phase) {
-	c.phase, c.sink, c.pending, c.latest = as, 0, nil, nil
+	c.phase, c.sink, c.pending, c.lastProgress = as, 0, nil, nil
 	c.result, c.err = nil, nil
-	c.due, c.reassure = time.Time{}, time.Time{}
+	c.due, c.progressAt = time.Time{}, time.Time{}
 	if !c.forgotten {
 		c.forgotten = true
 		c.do(Effect{Do: Forget})
@@ -56,8 +57,8 @@ func (c *Call) end(as Phase) {
 // finds nothing due, and is set again.
 func (c *Call) arm() {
 	at := c.due
-	if !c.reassure.IsZero() && c.reassure.Before(at) {
-		at = c.reassure
+	if !c.progressAt.IsZero() && c.progressAt.Before(at) {
+		at = c.progressAt
 	}
 	if at.IsZero() || !c.armed.IsZero() && !at.Before(c.armed) {
 		return

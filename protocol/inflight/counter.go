@@ -17,7 +17,7 @@ type Level uint8
 
 // The levels.
 const (
-	Plenty   Level = iota
+	Normal   Level = iota
 	Warn           // 80 %: the operator should know
 	Replace        // 90 %: open another connection and use it for new requests
 	Reserved       // 96 %: send no new request, drain and close
@@ -31,9 +31,9 @@ func (l Level) String() string { return [...]string{"plenty", "warn", "replace",
 // one goroutine may call Next. The other methods are safe for concurrent use.
 type Counter struct{ last atomic.Uint64 }
 
-// StartAt returns a counter whose first id is next. It is for a connection that replaces another
-// one, and for tests of the levels.
-func StartAt(next uint64) *Counter {
+// NewCounterAt returns a counter whose first id is next. It is for a connection that replaces
+// another one, and for tests of the levels.
+func NewCounterAt(next uint64) *Counter {
 	c := &Counter{}
 	c.last.Store(max(next, 1) - 1)
 	return c
@@ -60,7 +60,7 @@ func (c *Counter) Level() Level {
 	case last >= protocol.WarnRequestID:
 		return Warn
 	}
-	return Plenty
+	return Normal
 }
 
 // Usage is the share of all ids that was assigned, from 0 to 1.

@@ -28,7 +28,7 @@ func TestCounterThresholds(t *testing.T) {
 		{protocol.MaxRequestID + 1, "reserved", true},
 		{1<<64 - 1, "reserved", true},
 	} {
-		c := inflight.StartAt(tc.next)
+		c := inflight.NewCounterAt(tc.next)
 		id, level, err := c.Next()
 		if level.String() != tc.want || errors.Is(err, inflight.ErrExhausted) != tc.err {
 			t.Errorf("%d: got %v, %v; want %s", tc.next, level, err, tc.want)
@@ -47,10 +47,10 @@ func TestCounterNeverRepeats(t *testing.T) {
 			t.Fatalf("got %v, %v; want %d", id, err, want)
 		}
 	}
-	if c.Last() != 1000 || c.Level() != inflight.Plenty {
+	if c.Last() != 1000 || c.Level() != inflight.Normal {
 		t.Errorf("got %d, %v", c.Last(), c.Level())
 	}
-	half := inflight.StartAt(1 << 52)
+	half := inflight.NewCounterAt(1 << 52)
 	if u := half.Usage(); u < 0.49 || u > 0.51 {
 		t.Errorf("got %v, want about a half", u)
 	}

@@ -26,7 +26,7 @@ type Wheel[T any] struct {
 // Deadline is an entry of a wheel. Embed it in the value that has the deadline, so that setting it
 // needs no allocation. The zero Deadline is in no wheel. A deadline cannot be set to the zero time.
 type Deadline[T any] struct {
-	of         T
+	value      T
 	at         time.Time // zero while the deadline is in no wheel
 	prev, next *Deadline[T]
 }
@@ -49,7 +49,7 @@ func (w *Wheel[T]) Set(d *Deadline[T], of T, at time.Time) {
 	if w.n == 0 {
 		w.base, w.swept = at, 0
 	}
-	d.of, d.at = of, at
+	d.value, d.at = of, at
 	tick := w.tickOf(at)
 	w.swept = min(w.swept, tick)
 	slot := &w.slots[slotOf(tick)]
@@ -95,7 +95,7 @@ func (w *Wheel[T]) Due(now time.Time) (due []T) {
 	}
 	slices.SortStableFunc(found, func(a, b *Deadline[T]) int { return a.at.Compare(b.at) })
 	for _, d := range found {
-		due = append(due, d.of)
+		due = append(due, d.value)
 	}
 	return due
 }
@@ -126,7 +126,7 @@ func (w *Wheel[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, d := range w.slots {
 			for ; d != nil; d = d.next {
-				if !yield(d.of) {
+				if !yield(d.value) {
 					return
 				}
 			}

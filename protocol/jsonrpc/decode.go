@@ -137,11 +137,11 @@ func (s *scanner) message(depth int, m *Message) *DecodeError {
 		return nil
 	}
 	var e envelope
-	s.depth, s.long, s.met = depth+1, nil, known
+	s.depth, s.long, s.seenNames = depth+1, nil, known
 	names := s.names()
 	more := s.peek() != '}'
 	for more {
-		k, ok := s.name(&names)
+		k, ok := s.readName(&names)
 		if !ok {
 			return nil
 		}
@@ -150,14 +150,14 @@ func (s *scanner) message(depth int, m *Message) *DecodeError {
 			s.identify(&e)
 			return nil
 		}
-		if at := e.member(s.meant(k)); at != nil {
+		if at := e.member(s.name(k)); at != nil {
 			*at = span{from, s.last}
 		}
 		if more = s.comma(); s.err != nil {
 			return nil
 		}
 	}
-	if !s.shut(&names) {
+	if !s.closeObject(&names) {
 		return nil
 	}
 	refused := s.shape(&e, start, m)
@@ -190,16 +190,16 @@ func refuse(at int, detail string) *DecodeError {
 
 func (s *scanner) raw(at span) []byte { return s.data[at.from:at.to:at.to] }
 
-// leastBeside is the least number of bytes that a text must have beside a part for the part to be
+// copyThreshold is the least number of bytes that a text must have beside a part for the part to be
 // copied.
-const leastBeside = 1 << 10
+const copyThreshold = 1 << 10
 
 // part returns the value at that place. It copies a part that is at most half of a large text:
 // otherwise a holder of the part would keep the whole text in memory, but account for the part
 // only.
 func (s *scanner) part(at span) []byte {
 	raw := s.raw(at)
-	if beside := len(s.data) - len(raw); beside >= leastBeside && beside >= len(raw) {
+	if beside := len(s.data) - len(raw); beside >= copyThreshold && beside >= len(raw) {
 		return bytes.Clone(raw)
 	}
 	return raw
@@ -237,7 +237,7 @@ func (s *scanner) shape(e *envelope, start int, m *Message) *DecodeError {
 	case result && m.ID.IsZero():
 		return refuse(start, `a result without "id"`)
 	case result:
-		m.Result, m.outline, m.names = s.part(e.result), s.outline(e.result), s.met
+		m.Result, m.outline, m.names = s.part(e.result), s.outline(e.result), s.seenNames
 		return nil
 	}
 	var refused *DecodeError
@@ -256,7 +256,7 @@ func (s *scanner) call(e *envelope, m *Message) *DecodeError {
 	case len(method) > s.limits.Method:
 		return limit(e.method.from, fmt.Sprintf(`a "method" longer than %d bytes`, s.limits.Method))
 	}
-	m.Method, m.names = method, s.met
+	m.Method, m.names = method, s.seenNames
 	if e.params.given() {
 		switch raw := s.part(e.params); raw[0] {
 		case '{', '[':
@@ -287,9 +287,9 @@ func (s *scanner) method(at span) (string, bool) {
 	return s.string(at)
 }
 
-// hollow returns the empty object, array or string that replaces a long value in an outline. First
+// elided returns the empty object, array or string that replaces a long value in an outline. First
 // is the first byte of the long value; no other kind of value can be long.
-func hollow(first byte) string {
+func elided(first byte) string {
 	switch first {
 	case '{':
 		return "{}"
@@ -305,7 +305,7 @@ func (s *scanner) outline(at span) (out []byte) {
 	done := at.from
 	for _, long := range s.long {
 		if at.from <= long.from && long.to <= at.to {
-			out = append(append(out, s.data[done:long.from]...), hollow(s.data[long.from])...)
+			out = append(append(out, s.data[done:long.from]...), elided(s.data[long.from])...)
 			done = long.to
 		}
 	}
@@ -387,10 +387,10 @@ func (s *scanner) failureParts(at span) (code, message, data span) {
 	in.space()
 	names := in.names()
 	for more := in.peek() != '}'; more; more = in.comma() {
-		k, _ := in.name(&names) // the scanner has passed it, so it is valid
+		k, _ := in.readName(&names) // the scanner has passed it, so it is valid
 		from := in.pos
 		in.value(1)
-		switch string(in.meant(k)) {
+		switch string(in.name(k)) {
 		case "code":
 			code = span{from, in.last}
 		case "message":

@@ -8,13 +8,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Glimpse peeks at a message of a server that cannot be decoded. It returns the peeked id, and
+// PeekID peeks at a message of a server that cannot be decoded. It returns the peeked id, and
 // whether the message is a response to that id. It reads the id of a response as NumberID does. The
 // id is zero if it comes after the broken part, if there are two ids, or if the readable part shows
 // neither or both of a request and a response. With the id the caller can fail the request that
 // would otherwise wait for the response. The peeked id must not be sent to a peer as if the message
 // had been decoded.
-func Glimpse(data []byte) (id ID, response bool) {
+func PeekID(data []byte) (id ID, response bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
@@ -53,9 +53,9 @@ func Glimpse(data []byte) (id ID, response bool) {
 	return id, response && !request
 }
 
-// GlimpseBatch returns the peeked ids of the requests in an array that cannot be decoded. It reads
-// each element as Glimpse does.
-func GlimpseBatch(data []byte) (ids []ID) {
+// PeekBatchIDs returns the peeked ids of the requests in an array that cannot be decoded. It reads
+// each element as PeekID does.
+func PeekBatchIDs(data []byte) (ids []ID) {
 	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '[' {
@@ -66,7 +66,7 @@ func GlimpseBatch(data []byte) (ids []ID) {
 		if err != nil {
 			return ids
 		}
-		if id, response := Glimpse(element); !id.IsZero() && !response {
+		if id, response := PeekID(element); !id.IsZero() && !response {
 			ids = append(ids, id)
 		}
 	}

@@ -29,7 +29,7 @@ func TestGlimpse(t *testing.T) {
 		{`loading`, ``, false},
 		{``, ``, false},
 	} {
-		id, response := Glimpse([]byte(c.text))
+		id, response := PeekID([]byte(c.text))
 		if id.Raw() != c.id || response != c.response {
 			t.Errorf("%s: got %s, %v, want %s, %v", c.text, id.Raw(), response, c.id, c.response)
 		}

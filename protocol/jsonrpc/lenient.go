@@ -7,9 +7,9 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// repairs is the number of attempts to repair a message. The second attempt is needed because an
+// maxRepairs is the number of attempts to repair a message. The second attempt is needed because an
 // error code is checked only after duplicate members are gone.
-const repairs = 2
+const maxRepairs = 2
 
 // DecodeLenient is Decode for a message of a server. It accepts the deviations that JSON.parse and
 // the official SDKs accept:
@@ -26,7 +26,7 @@ const repairs = 2
 // JSON already. The error is a *DecodeError.
 func DecodeLenient(data []byte, limits Limits) (Message, error) {
 	m, err := Decode(data, limits)
-	for again := 0; err != nil && again < repairs; again++ {
+	for again := 0; err != nil && again < maxRepairs; again++ {
 		repaired, ok := repair(data, limits, err)
 		if !ok {
 			break
@@ -35,14 +35,14 @@ func DecodeLenient(data []byte, limits Limits) (Message, error) {
 		m, err = Decode(data, limits)
 	}
 	m.answers()
-	numberRefused(err)
+	normalizeRefused(err)
 	return m, err
 }
 
 // DecodeBatchLenient is DecodeBatch for messages of a server, with the leniency of DecodeLenient.
 func DecodeBatchLenient(data []byte, limits Limits) (messages []Message, batch bool, err error) {
 	messages, batch, err = DecodeBatch(data, limits)
-	for again := 0; err != nil && again < repairs; again++ {
+	for again := 0; err != nil && again < maxRepairs; again++ {
 		repaired, ok := repair(data, limits, err)
 		if !ok {
 			break
@@ -55,10 +55,10 @@ func DecodeBatchLenient(data []byte, limits Limits) (messages []Message, batch b
 	}
 	if some, ok := errors.AsType[*BatchError](err); ok {
 		for _, refused := range some.Refused {
-			numberRefused(refused)
+			normalizeRefused(refused)
 		}
 	} else {
-		numberRefused(err)
+		normalizeRefused(err)
 	}
 	return messages, batch, err
 }
@@ -69,17 +69,17 @@ func (m *Message) answers() {
 	if m.Method != "" {
 		return
 	}
-	m.ID = m.ID.asNumber()
+	m.ID = m.ID.normalized()
 	if string(m.Result) == "null" {
 		m.Result = []byte("{}")
 	}
 }
 
-// numberRefused normalises the id of a refused response as NumberID does, so that the error names
-// the request.
-func numberRefused(err error) {
+// normalizeRefused normalises the id of a refused response as NumberID does, so that the error
+// names the request.
+func normalizeRefused(err error) {
 	if bad, ok := errors.AsType[*DecodeError](err); ok && bad.Response {
-		bad.ID = bad.ID.asNumber()
+		bad.ID = bad.ID.normalized()
 	}
 }
 
@@ -96,7 +96,7 @@ func repair(data []byte, limits Limits, why error) ([]byte, bool) {
 		text = text[len(byteOrderMark):]
 	}
 	text = repairStrings(text)
-	s := sieve{scanner: scanner{data: text, limits: limits.orDefaults()}}
-	text, ok := s.sift()
+	s := repairer{scanner: scanner{data: text, limits: limits.orDefaults()}}
+	text, ok := s.repair()
 	return text, ok && !bytes.Equal(text, data)
 }

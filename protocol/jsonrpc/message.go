@@ -15,7 +15,7 @@ type Message struct {
 	Error  *Error         // of a failed response
 
 	outline jsontext.Value // see Outline; empty if no value is long
-	names   names          // see May
+	names   nameSet        // see May
 }
 
 // Outline returns the params of a request or notification, or the result of a response, with long

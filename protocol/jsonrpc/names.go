@@ -3,17 +3,17 @@ package jsonrpc
 // names is a set of the member names in the params or the result of a decoded message. It has one
 // bit for each name, which several names may share. The set avoids most searches for a member that
 // is absent. The zero names means that the members are unknown.
-type names uint64
+type nameSet uint64
 
 // known is set in all names except the zero one.
-const known names = 1 << 63
+const known nameSet = 1 << 63
 
-// bit returns the bit for the sum of a name.
-func bit(sum uint32) names { return 1 << (sum * 0x9e3779b1 >> 26 % 63) }
+// nameBit returns the bit for the sum of a name.
+func nameBit(sum uint32) nameSet { return 1 << (sum * 0x9e3779b1 >> 26 % 63) }
 
 // sum is computed from the length and three bytes of a name. Names with different sums are
 // different.
-func sum[T string | []byte](name T) uint32 {
+func nameSum[T string | []byte](name T) uint32 {
 	if len(name) == 0 {
 		return 0
 	}
@@ -21,7 +21,9 @@ func sum[T string | []byte](name T) uint32 {
 		uint32(name[len(name)-1])
 }
 
-// May reports whether the params of a request or notification, or the result of a response, may
+// MayHave reports whether the params of a request or notification, or the result of a response, may
 // have a member with that name. It is always true for a message that was not decoded, or that
 // received other params.
-func (m Message) May(name string) bool { return m.names == 0 || m.names&bit(sum(name)) != 0 }
+func (m Message) MayHave(name string) bool {
+	return m.names == 0 || m.names&nameBit(nameSum(name)) != 0
+}

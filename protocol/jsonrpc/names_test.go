@@ -12,7 +12,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// May never denies a member that is present, in whatever spelling and context. It denies most
+// MayHave never denies a member that is present, in whatever spelling and context. It denies most
 // members that are absent.
 func TestMayMissesNoMember(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -45,14 +45,14 @@ func TestMayMissesNoMember(t *testing.T) {
 		}
 		m := all[len(all)-1]
 		for _, name := range names {
-			if !m.May(name) {
+			if !m.MayHave(name) {
 				t.Fatalf("%q is in %s", name, object)
 			}
 		}
-		if len(names) == 0 && m.May("_meta") {
+		if len(names) == 0 && m.MayHave("_meta") {
 			t.Fatalf("there is no _meta in %s", object)
 		}
-		if other := m.WithParams(jsontext.Value(`{"_meta":{}}`)); !other.May("_meta") {
+		if other := m.WithParams(jsontext.Value(`{"_meta":{}}`)); !other.MayHave("_meta") {
 			t.Fatal("_meta of other params is missed")
 		}
 	})
@@ -67,11 +67,11 @@ func TestMayTellsUsualMembersApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"_meta", "task", "inputResponses", "requestState"} {
-		if m.May(name) {
+		if m.MayHave(name) {
 			t.Errorf("%s may be there", name)
 		}
 	}
-	if !jsonrpc.Request(m.ID, m.Method, m.Params).May("task") {
+	if !jsonrpc.Request(m.ID, m.Method, m.Params).MayHave("task") {
 		t.Error("nothing is known of what was not decoded")
 	}
 }

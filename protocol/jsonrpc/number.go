@@ -35,8 +35,8 @@ func NumberID(raw jsontext.Value) (ID, bool) {
 	return IntID(uint64(n)), true
 }
 
-// asNumber returns NumberID of an id that is a string. It returns any other id unchanged.
-func (id ID) asNumber() ID {
+// normalized returns NumberID of an id that is a string. It returns any other id unchanged.
+func (id ID) normalized() ID {
 	if strings.HasPrefix(id.raw, `"`) {
 		if n, ok := NumberID(jsontext.Value(id.raw)); ok {
 			return n

@@ -8,7 +8,7 @@ import (
 
 // A holder of a small part does not keep the large message in memory.
 func TestSmallPartsAreCopies(t *testing.T) {
-	pad := strings.Repeat(" ", 2*leastBeside)
+	pad := strings.Repeat(" ", 2*copyThreshold)
 	for _, tt := range []struct {
 		text string
 		part func(m Message) []byte

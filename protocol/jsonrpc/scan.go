@@ -11,19 +11,19 @@ import (
 // scanner passes once over JSON text, and refuses text that is not strict JSON or exceeds the
 // limits. It creates no values; its users take the span of a value that it has passed.
 type scanner struct {
-	data   []byte
-	limits Limits
-	pos    int
-	last   int // end of the last value passed, without the space after it
-	tokens int
-	keys   keys   // names of the open objects, those of the innermost object last
-	texts  []byte // the unescaped form of names that contain escapes
-	spare  []map[uint64]struct{}
-	seed   maphash.Seed
-	err    *DecodeError
-	depth  int    // depth of the objects whose members are recorded: params and results
-	long   []span // spans of the long values in those objects
-	met    names  // the names in those objects
+	data      []byte
+	limits    Limits
+	pos       int
+	last      int // end of the last value passed, without the space after it
+	tokens    int
+	keys      keys   // names of the open objects, those of the innermost object last
+	texts     []byte // the unescaped form of names that contain escapes
+	freeSets  []map[uint64]struct{}
+	seed      maphash.Seed
+	err       *DecodeError
+	depth     int     // depth of the objects whose members are recorded: params and results
+	long      []span  // spans of the long values in those objects
+	seenNames nameSet // the names in those objects
 }
 
 // span is a part of the input.
@@ -209,7 +209,7 @@ func (s *scanner) object(depth int) bool {
 	names := s.names()
 	more := s.peek() != '}'
 	for more {
-		name, ok := s.name(&names)
+		name, ok := s.readName(&names)
 		if !ok {
 			return false
 		}
@@ -218,8 +218,8 @@ func (s *scanner) object(depth int) bool {
 			return false
 		}
 		if depth == s.depth {
-			s.met |= bit(name.sum)
-			if s.last-from >= LongMember && string(s.meant(name)) != "_meta" {
+			s.seenNames |= nameBit(name.sum)
+			if s.last-from >= LongMember && string(s.name(name)) != "_meta" {
 				s.long = append(s.long, span{from, s.last})
 			}
 		}
@@ -227,7 +227,7 @@ func (s *scanner) object(depth int) bool {
 			return false
 		}
 	}
-	return s.shut(&names)
+	return s.closeObject(&names)
 }
 
 // comma skips the separator between two members, and reports whether another member follows.
@@ -247,12 +247,12 @@ func (s *scanner) another(end byte) bool {
 	return s.broken("',' or '" + string(end) + "'")
 }
 
-// shut skips the end of an object and removes its names from the stack.
-func (s *scanner) shut(n *members) bool {
+// closeObject skips the end of an object and removes its names from the stack.
+func (s *scanner) closeObject(n *members) bool {
 	s.pos++
 	if n.seen != nil && s.keys.n-n.first <= maxSpare {
 		clear(n.seen)
-		s.spare = append(s.spare, n.seen)
+		s.freeSets = append(s.freeSets, n.seen)
 	}
 	s.keys.cut(n.first)
 	s.texts = s.texts[:n.texts]
@@ -270,7 +270,7 @@ type members struct {
 func (s *scanner) names() members { return members{first: s.keys.n, texts: len(s.texts)} }
 
 // name skips a member's name and the colon. It refuses a name that the object already has.
-func (s *scanner) name(n *members) (key, bool) {
+func (s *scanner) readName(n *members) (key, bool) {
 	start := s.pos
 	if s.peek() != '"' {
 		return key{}, s.broken("a member's name")
@@ -282,7 +282,7 @@ func (s *scanner) name(n *members) (key, bool) {
 	if !ok {
 		return key{}, false
 	}
-	s.settle(&k)
+	s.unescapeName(&k)
 	if s.keys.n-n.first >= s.limits.Keys {
 		return key{}, s.fail(
 			ReasonLimits,
@@ -291,7 +291,7 @@ func (s *scanner) name(n *members) (key, bool) {
 		)
 	}
 	if s.duplicate(n, k) {
-		name := s.meant(k)
+		name := s.name(k)
 		return key{}, s.fail(
 			ReasonParse,
 			start,
@@ -310,7 +310,7 @@ func (s *scanner) name(n *members) (key, bool) {
 
 func (s *scanner) duplicate(n *members, k key) bool {
 	if s.keys.n-n.first < manyKeys {
-		return s.among(n.first, k)
+		return s.hasName(n.first, k)
 	}
 	if n.seen == nil {
 		n.seen = s.set()
@@ -319,7 +319,7 @@ func (s *scanner) duplicate(n *members, k key) bool {
 		}
 	}
 	h := s.hash(k)
-	if _, ok := n.seen[h]; ok && s.among(n.first, k) {
+	if _, ok := n.seen[h]; ok && s.hasName(n.first, k) {
 		return true
 	}
 	n.seen[h] = struct{}{}
@@ -328,9 +328,9 @@ func (s *scanner) duplicate(n *members, k key) bool {
 
 // set returns an empty set, which may be reused from an earlier object.
 func (s *scanner) set() map[uint64]struct{} {
-	if last := len(s.spare) - 1; last >= 0 {
-		set := s.spare[last]
-		s.spare = s.spare[:last]
+	if last := len(s.freeSets) - 1; last >= 0 {
+		set := s.freeSets[last]
+		s.freeSets = s.freeSets[:last]
 		return set
 	}
 	return make(map[uint64]struct{}, 4*manyKeys)
@@ -342,34 +342,34 @@ func (s *scanner) hash(k key) uint64 {
 	if s.seed == (maphash.Seed{}) {
 		s.seed = maphash.MakeSeed()
 	}
-	return maphash.Bytes(s.seed, s.meant(k))
+	return maphash.Bytes(s.seed, s.name(k))
 }
 
-// among reports whether a name from index first on equals k.
-func (s *scanner) among(first int, k key) bool {
+// hasName reports whether a name from index first on equals k.
+func (s *scanner) hasName(first int, k key) bool {
 	for i := first; i < s.keys.n; i++ {
-		if o := s.keys.at(i); o.sum == k.sum && bytes.Equal(s.meant(*o), s.meant(k)) {
+		if o := s.keys.at(i); o.sum == k.sum && bytes.Equal(s.name(*o), s.name(k)) {
 			return true
 		}
 	}
 	return false
 }
 
-// meant returns a name without its escapes.
-func (s *scanner) meant(k key) []byte {
+// name returns a name without its escapes.
+func (s *scanner) name(k key) []byte {
 	if k.escaped {
 		return s.texts[k.from:k.to]
 	}
 	return s.data[k.from:k.to]
 }
 
-// settle unescapes a name once, for all comparisons, and computes its sum.
-func (s *scanner) settle(k *key) {
+// unescapeName unescapes a name once, for all comparisons, and computes its sum.
+func (s *scanner) unescapeName(k *key) {
 	if k.escaped {
 		from := len(s.texts)
 		// The scanner has passed the text, so it is valid.
 		s.texts, _ = jsontext.AppendUnquote(s.texts, s.data[k.from-1:k.to+1])
 		k.from, k.to = uint32(from), uint32(len(s.texts))
 	}
-	k.sum = sum(s.meant(*k))
+	k.sum = nameSum(s.name(*k))
 }

@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// sieve scans text as a scanner does. It collects the edits that turn the text into strict JSON
+// repairer scans text as a scanner does. It collects the edits that turn the text into strict JSON
 // with the same meaning. The edits remove earlier members of the same name and, in responses,
 // values that stand for an absent member. They also rewrite ids and error objects.
-type sieve struct {
+type repairer struct {
 	scanner
 	edits []edit
 }
@@ -27,8 +27,8 @@ type member struct {
 	dropped               bool
 }
 
-// sift returns the text with the edits made. It returns false if the text is not JSON.
-func (s *sieve) sift() ([]byte, bool) {
+// repair returns the text with the edits made. It returns false if the text is not JSON.
+func (s *repairer) repair() ([]byte, bool) {
 	s.space()
 	if s.peek() == '[' {
 		s.elements(1, true)
@@ -42,7 +42,7 @@ func (s *sieve) sift() ([]byte, bool) {
 }
 
 // pass skips one value. Message says that the value is a whole message and not a part of one.
-func (s *sieve) pass(depth int, message bool) bool {
+func (s *repairer) pass(depth int, message bool) bool {
 	switch s.peek() {
 	case '{':
 		return s.members(depth, message)
@@ -52,7 +52,7 @@ func (s *sieve) pass(depth int, message bool) bool {
 	return s.value(depth)
 }
 
-func (s *sieve) elements(depth int, messages bool) bool {
+func (s *repairer) elements(depth int, messages bool) bool {
 	if !s.open(depth) {
 		return false
 	}
@@ -69,7 +69,7 @@ func (s *sieve) elements(depth int, messages bool) bool {
 	return true
 }
 
-func (s *sieve) members(depth int, message bool) bool {
+func (s *repairer) members(depth int, message bool) bool {
 	if !s.open(depth) {
 		return false
 	}
@@ -84,8 +84,8 @@ func (s *sieve) members(depth int, message bool) bool {
 		if !ok {
 			return false
 		}
-		s.settle(&k)
-		name := string(s.meant(k))
+		s.unescapeName(&k)
+		name := string(s.name(k))
 		s.texts = s.texts[:0]
 		s.space()
 		if s.peek() != ':' {
@@ -121,7 +121,7 @@ func (s *sieve) members(depth int, message bool) bool {
 
 // envelope edits the top level of a response: members that stand for an absent member, the notation
 // of the id, and the error object.
-func (s *sieve) envelope(all []member, places map[string]int) {
+func (s *repairer) envelope(all []member, places map[string]int) {
 	is := func(name, want string) bool {
 		i, ok := places[name]
 		return ok && (want == "" || string(s.data[all[i].value:all[i].to]) == want)
@@ -151,7 +151,7 @@ func (s *sieve) envelope(all []member, places map[string]int) {
 
 // errorObject ensures that an error has a code and a message, so that the caller sees the parts
 // that the server did send. Several servers omit one of them, or send a bare text.
-func (s *sieve) errorObject(at span) {
+func (s *repairer) errorObject(at span) {
 	const code = `"code":-32603`
 	switch s.data[at.from] {
 	case '"':
@@ -185,7 +185,7 @@ func (s *sieve) errorObject(at span) {
 }
 
 // whole rewrites the number at that place as plain digits.
-func (s *sieve) whole(at span) {
+func (s *repairer) whole(at span) {
 	raw := string(s.raw(at))
 	if digits, ok := whole(raw); ok && digits != raw {
 		s.edits = append(s.edits, edit{at, digits})
@@ -206,7 +206,7 @@ func whole(raw string) (digits string, ok bool) {
 }
 
 // drop adds the edits that remove the dropped members of an object.
-func (s *sieve) drop(all []member) {
+func (s *repairer) drop(all []member) {
 	end := -1 // end of the last member that stays
 	for i, m := range all {
 		switch {
@@ -223,7 +223,7 @@ func (s *sieve) drop(all []member) {
 }
 
 // edited returns the text with the edits made. An edit within another edit is ignored.
-func (s *sieve) edited() []byte {
+func (s *repairer) edited() []byte {
 	if len(s.edits) == 0 {
 		return s.data
 	}

@@ -23,14 +23,14 @@ func repairUTF8(data []byte) []byte {
 			out, data = append(out, data[:n]...), data[n:]
 			continue
 		}
-		out, data = append(out, "\uFFFD"...), data[begun(data):]
+		out, data = append(out, "\uFFFD"...), data[prefixLen(data):]
 	}
 	return out
 }
 
-// begun returns the length of the longest prefix of a character at the beginning of data. It is at
-// least 1.
-func begun(data []byte) int {
+// prefixLen returns the length of the longest prefix of a character at the beginning of data. It is
+// at least 1.
+func prefixLen(data []byte) int {
 	n := 1
 	for n < len(data) && !utf8.FullRune(data[:n+1]) {
 		n++

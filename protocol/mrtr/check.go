@@ -40,9 +40,9 @@ func Check(method string, result jsontext.Value, gate protocol.Gate) error {
 	return r.Check(gate)
 }
 
-// Typed adds the resultType "complete" to a result that passed Check and has no resultType
+// WithResultType adds the resultType "complete" to a result that passed Check and has no resultType
 // (2026-07-28 §basic).
-func Typed(result jsontext.Value) jsontext.Value {
+func WithResultType(result jsontext.Value) jsontext.Value {
 	if _, said := splice.Get(result, memberType); !said {
 		result, _ = splice.Set(result, jsontext.Value(`"complete"`), memberType) // result is an object
 	}

@@ -29,8 +29,9 @@ const (
 	memberType      = "resultType"
 )
 
-// asking holds the methods whose results may be input_required (2026-07-28 §basic/patterns/mrtr).
-var asking = map[string]bool{"tools/call": true, "prompts/get": true, "resources/read": true}
+// mayAskMethods holds the methods whose results may be input_required (2026-07-28
+// §basic/patterns/mrtr).
+var mayAskMethods = map[string]bool{"tools/call": true, "prompts/get": true, "resources/read": true}
 
 // MayAsk reports whether a result of that method may be input_required.
-func MayAsk(method string) bool { return asking[method] }
+func MayAsk(method string) bool { return mayAskMethods[method] }

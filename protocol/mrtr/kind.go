@@ -25,9 +25,9 @@ var kinds = [kindCount]struct {
 	fits   func(v jsontext.Value) bool
 	meta   bool // its result keeps _meta (2026-07-28 schema)
 }{
-	Elicitation: {"elicitation/create", "elicit", elicited, false},
-	Sampling:    {"sampling/createMessage", "sample", sampled, true},
-	Roots:       {"roots/list", "roots", listed, false},
+	Elicitation: {"elicitation/create", "elicit", validElicitResult, false},
+	Sampling:    {"sampling/createMessage", "sample", validSamplingResult, true},
+	Roots:       {"roots/list", "roots", validRootsResult, false},
 }
 
 // KindOf returns the kind of question that a method asks, and false for any other method.
@@ -51,9 +51,9 @@ func (k Kind) String() string { return kinds[k].prefix }
 // the schema does not require.
 func (k Kind) Fits(v jsontext.Value) bool { return v.Kind() == '{' && kinds[k].fits(v) }
 
-// Bare returns the answer of a legacy client as it stands in inputResponses. It removes _meta,
-// except from an answer to sampling/createMessage.
-func (k Kind) Bare(result jsontext.Value) jsontext.Value {
+// EmbeddedAnswer returns the answer of a legacy client as it stands in inputResponses. It removes
+// _meta, except from an answer to sampling/createMessage.
+func (k Kind) EmbeddedAnswer(result jsontext.Value) jsontext.Value {
 	if kinds[k].meta {
 		return result
 	}
@@ -66,8 +66,8 @@ func (k Kind) Refusal() (jsontext.Value, bool) {
 	return jsontext.Value(`{"action":"cancel"}`), k == Elicitation
 }
 
-// elicited reports whether v is a valid result of elicitation/create.
-func elicited(v jsontext.Value) bool {
+// validElicitResult reports whether v is a valid result of elicitation/create.
+func validElicitResult(v jsontext.Value) bool {
 	switch action, _ := splice.GetString(v, "action"); action {
 	case "accept", "decline", "cancel":
 	default:
@@ -95,19 +95,19 @@ func elicited(v jsontext.Value) bool {
 	return true
 }
 
-// sampled reports whether v is a valid result of sampling/createMessage.
-func sampled(v jsontext.Value) bool {
+// validSamplingResult reports whether v is a valid result of sampling/createMessage.
+func validSamplingResult(v jsontext.Value) bool {
 	role, _ := splice.GetString(v, "role")
 	_, named := splice.GetString(v, "model")
 	content, _ := splice.Get(v, "content")
 	return (role == "user" || role == "assistant") && named &&
-		(content.Kind() == '{' || objects(content))
+		(content.Kind() == '{' || isArrayOfObjects(content))
 }
 
-// listed reports whether v is a valid result of roots/list.
-func listed(v jsontext.Value) bool {
+// validRootsResult reports whether v is a valid result of roots/list.
+func validRootsResult(v jsontext.Value) bool {
 	roots, _ := splice.Get(v, "roots")
-	if !objects(roots) {
+	if !isArrayOfObjects(roots) {
 		return false
 	}
 	for root := range splice.Elements(roots) {
@@ -118,8 +118,8 @@ func listed(v jsontext.Value) bool {
 	return true
 }
 
-// objects reports whether v is an array of objects.
-func objects(v jsontext.Value) bool {
+// isArrayOfObjects reports whether v is an array of objects.
+func isArrayOfObjects(v jsontext.Value) bool {
 	for e := range splice.Elements(v) {
 		if e.Kind() != '{' {
 			return false

@@ -92,7 +92,8 @@ func TestCheck(t *testing.T) {
 		{"tools/call", `{}`, `[]`, "is not an object"},
 		{"tools/call", `{}`, `{"resultType":"later"}`, `resultType is "later"`},
 		{"tools/call", `{}`, `{"resultType":7}`, "resultType is 7"},
-		{"tools/call", `{}`, `{"resultType":"input_required"}`, "has neither inputRequests nor requestState"},
+		{"tools/call", `{}`, `{"resultType":"input_required"}`,
+			"has neither inputRequests nor requestState"},
 		{"tools/call", `{}`, `{"resultType":"input_required","requestState":"s"}`, ""},
 		{"tools/list", `{}`, `{"resultType":"input_required","requestState":"s"}`, "must not ask"},
 		{"tools/call", `{"elicitation":{}}`, asks(form), ""},
@@ -133,7 +134,7 @@ func TestTyped(t *testing.T) {
 		`{"resultType":"task","a":1}`:     `{"resultType":"task","a":1}`,
 		`{"resultType":"input_required"}`: `{"resultType":"input_required"}`,
 	} {
-		if got := mrtr.Typed(jsontext.Value(result)); string(got) != want {
+		if got := mrtr.WithResultType(jsontext.Value(result)); string(got) != want {
 			t.Errorf("%s: got %s, want %s", result, got, want)
 		}
 	}
@@ -157,7 +158,7 @@ func TestConsents(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := "no"
-		if yes, err := r.Consents(); err != nil {
+		if yes, err := r.AcceptsPages(); err != nil {
 			got = err.Error()
 		} else if yes {
 			got = "yes"
@@ -332,7 +333,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%v: is refused by %s, %v", k, v, ok)
 		}
 		kept := k == mrtr.Sampling
-		if got := k.Bare(jsontext.Value(`{"x":1,"_meta":{}}`)); strings.Contains(string(got),
+		if got := k.EmbeddedAnswer(jsontext.Value(`{"x":1,"_meta":{}}`)); strings.Contains(string(got),
 			"_meta") != kept {
 			t.Errorf("%v: got %s", k, got)
 		}
@@ -398,7 +399,7 @@ func FuzzRead(f *testing.F) {
 		mrtr.TypeOf(raw)
 		for k := mrtr.Elicitation; k <= mrtr.Roots; k++ {
 			k.Fits(raw)
-			k.Bare(raw)
+			k.EmbeddedAnswer(raw)
 		}
 		if !raw.IsValid() || raw.Kind() != '{' {
 			return

@@ -11,11 +11,11 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// Consents reports whether the retry permits a new attempt at a call that ended with error -32042:
-// no answer refuses a page. The questions are those of FromURLError. A malformed answer yields an
-// error with code -32602. A missing answer refuses nothing, because the server then decides whether
-// the page was necessary.
-func (r Retry) Consents() (bool, error) {
+// AcceptsPages reports whether the retry permits a new attempt at a call that ended with error
+// -32042: no answer refuses a page. The questions are those of FromURLError. A malformed answer
+// yields an error with code -32602. A missing answer refuses nothing, because the server then
+// decides whether the page was necessary.
+func (r Retry) AcceptsPages() (bool, error) {
 	for i := range MaxInputs {
 		v, ok := r.Get(strconv.Itoa(i))
 		if !ok {

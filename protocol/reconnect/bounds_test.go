@@ -40,7 +40,7 @@ func TestHeldRequestsAreBounded(t *testing.T) {
 		t.Errorf("%d of %d requests were refused, want 5", got, reconnect.MaxHeld+5)
 	}
 	const large = 1 << 20
-	most := reconnect.MaxKept/large - 1 // each message takes some bytes more than its params
+	most := reconnect.MaxStoredBytes/large - 1 // each message takes some bytes more than its params
 	if got := refusals(t, most+3, large); got != 3 {
 		t.Errorf("%d of %d large requests were refused, want 3", got, most+3)
 	}
@@ -52,7 +52,7 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 	sent := 0
 	for i := range reconnect.MaxQuestions + 1 {
 		ask := jsonrpc.Request(jsonrpc.IntID(uint64(i)), "elicitation/create", nil)
-		for _, e := range l.Step(start, reconnect.Event{Op: reconnect.Said, Message: ask}) {
+		for _, e := range l.Step(start, reconnect.Event{Op: reconnect.HostSent, Message: ask}) {
 			if e.Do == reconnect.Send && e.Message.Error != nil {
 				sent++
 			}
@@ -66,11 +66,11 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 // A subscription that is too large to store ends when the host ends it.
 func TestLargeSubscriptionEndsWithItsHost(t *testing.T) {
 	l := reconnect.NewModern(protocol.V20260728)
-	params := []byte(`{"x":"` + strings.Repeat("x", reconnect.MaxKept) + `"}`)
+	params := []byte(`{"x":"` + strings.Repeat("x", reconnect.MaxStoredBytes) + `"}`)
 	listen := jsonrpc.Request(jsonrpc.IntID(1), "subscriptions/listen", params)
 	l.Step(start, reconnect.Event{Op: reconnect.Request, Message: listen})
 	ack := jsonrpc.Notification("notifications/subscriptions/acknowledged", nil)
-	l.Step(start, reconnect.Event{Op: reconnect.Said, ID: listen.ID, Message: ack})
+	l.Step(start, reconnect.Event{Op: reconnect.HostSent, ID: listen.ID, Message: ack})
 	end := jsonrpc.Response(listen.ID, nil)
 	effects := l.Step(start, reconnect.Event{Op: reconnect.Answer, Message: end})
 	if len(effects) != 1 || effects[0].Do != reconnect.Finish || effects[0].ID != listen.ID {

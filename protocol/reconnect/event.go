@@ -12,17 +12,18 @@ type Op uint8
 
 // The kinds of events of a Link.
 const (
-	Request     Op = iota + 1 // the client sent the request Message
-	Notice                    // the client sent the notification Message
-	Reply                     // the client answered a question of the host with Message
-	Gone                      // the client has closed its input, and waits only for open requests
-	Answer                    // the host answered with Message
-	Said                      // the host sent the notification or question Message on the stream of ID
-	Failed                    // the request ID failed, for Cause
-	Cut                       // the connection has ended
-	Unreachable               // a stream of the connection cannot reach the host
-	Undelivered               // the notification Method, or the answer to question ID, was lost
-	Tick                      // the time of Arm has come
+	Request    Op = iota + 1 // the client sent the request Message
+	Notice                   // the client sent the notification Message
+	Reply                    // the client answered a question of the host with Message
+	ClientGone               // the client has closed its input, and waits only for open requests
+	Answer                   // the host answered with Message
+	// the host sent the notification or question Message on the stream of ID
+	HostSent
+	Failed       // the request ID failed, for Cause
+	Disconnected // the connection has ended
+	Unreachable  // a stream of the connection cannot reach the host
+	Undelivered  // the notification Method, or the answer to question ID, was lost
+	Tick         // the time of Arm has come
 )
 
 // Cause is the reason of a failed request.
@@ -64,7 +65,7 @@ const (
 	Deliver               // send Message to the client, with the request ID if it is set
 	Finish                // Message is the outcome of request ID; the zero Message means no outcome
 	Arm                   // call Step with Tick at At; this replaces earlier times
-	Say                   // write Text to the log
+	Log                   // write Text to the log
 )
 
 // Effect is one action for the caller of Step. Do determines which members are set.

@@ -20,11 +20,11 @@ var (
 
 // state is the state of a session that the link restores in the next session.
 type state struct {
-	hello       jsontext.Value // params of initialize
+	initialize  jsontext.Value // params of initialize
 	initialized bool           // the client sent notifications/initialized
 	level       jsontext.Value // params of logging/setLevel
 	uris        []string       // the subscribed resources
-	tells       []string       // the list_changed notifications that the host has declared
+	listChanges []string       // the list_changed notifications that the host has declared
 }
 
 // replay holds the messages that still have to be sent on the connection.
@@ -32,20 +32,20 @@ type replay struct {
 	initialized, roots bool
 	level              bool
 	uris               []string
-	flying             map[jsonrpc.ID]restoration
+	inFlight           map[jsonrpc.ID]restoration
 	sent               uint64
 	breaks             int       // broken connections of requests that restore the session
 	levelBy            time.Time // time until which requests wait for the log level
 }
 
-// levelling reports whether requests have to wait because the session does not have the client's
-// log level yet. Otherwise a request could be executed before the level is set, and its log
-// messages would be lost. Requests wait until levelBy at the latest.
-func (l *Link) levelling() bool {
+// awaitsLogLevel reports whether requests have to wait because the session does not have the
+// client's log level yet. Otherwise a request could be executed before the level is set, and its
+// log messages would be lost. Requests wait until levelBy at the latest.
+func (l *Link) awaitsLogLevel() bool {
 	if !l.replay.levelBy.After(l.now) {
 		return false
 	}
-	for _, what := range l.replay.flying {
+	for _, what := range l.replay.inFlight {
 		if what.method == setLevel {
 			return true
 		}
@@ -67,7 +67,7 @@ func (l *Link) learn(r *request, m jsonrpc.Message) {
 	uri, _ := splice.GetString(params, "uri")
 	switch r.method {
 	case "initialize":
-		l.greetedFirst(params, m.Result)
+		l.recordHandshake(params, m.Result)
 	case "server/discover":
 		l.opened = true
 	case setLevel:
@@ -85,8 +85,8 @@ func (l *Link) learn(r *request, m jsonrpc.Message) {
 	}
 }
 
-// greetedFirst records the agreement between client and host.
-func (l *Link) greetedFirst(params, result jsontext.Value) {
+// recordHandshake records the agreement between client and host.
+func (l *Link) recordHandshake(params, result jsontext.Value) {
 	name, _ := splice.GetString(result, "protocolVersion")
 	v, known := protocol.ParseVersion(name)
 	if !known {
@@ -94,13 +94,13 @@ func (l *Link) greetedFirst(params, result jsontext.Value) {
 	}
 	l.opened, l.session, l.version = true, true, v
 	// The client may have sent notifications/initialized already.
-	l.state = state{hello: params, initialized: l.state.initialized}
+	l.state = state{initialize: params, initialized: l.state.initialized}
 	if changed, err := splice.Set(params, splice.Quote(name), "protocolVersion"); err == nil {
-		l.state.hello = changed
+		l.state.initialize = changed
 	}
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		if splice.Kind(result, "capabilities", list, "listChanged") == 't' {
-			l.state.tells = append(l.state.tells, "notifications/"+list+"/list_changed")
+			l.state.listChanges = append(l.state.listChanges, "notifications/"+list+"/list_changed")
 		}
 	}
 	l.do(Effect{Do: Agree, Version: v})
@@ -120,7 +120,7 @@ func (l *Link) attempt() {
 		l.send(jsonrpc.Request(probeID, "ping", nil))
 	case l.opened:
 		l.probing = true
-		l.send(jsonrpc.Request(greetID, "initialize", l.state.hello))
+		l.send(jsonrpc.Request(greetID, "initialize", l.state.initialize))
 	case l.first() != nil: // the failure of that request is the failure of the attempt
 		r := l.first()
 		l.probing, r.held, l.overdue = true, false, time.Time{}
@@ -151,8 +151,8 @@ func (l *Link) first() *request {
 	return nil
 }
 
-// greeted handles the answer to the initialize of a new session.
-func (l *Link) greeted(m jsonrpc.Message) {
+// reinitialized handles the answer to the initialize of a new session.
+func (l *Link) reinitialized(m jsonrpc.Message) {
 	if !l.probing {
 		return
 	}
@@ -173,11 +173,11 @@ func (l *Link) greeted(m jsonrpc.Message) {
 		initialized: l.state.initialized, level: len(l.state.level) > 0, uris: slices.Clone(l.state.uris),
 	}
 	l.say("the session was opened again: the host had lost it")
-	l.back()
+	l.hostBack()
 	if !l.state.initialized {
 		return
 	}
-	for _, method := range l.state.tells { // the client missed all changes in the meantime
+	for _, method := range l.state.listChanges { // the client missed all changes in the meantime
 		l.push(method, nil)
 	}
 }
@@ -204,10 +204,10 @@ func (l *Link) undelivered(e Event) {
 		l.replay.roots = true
 	}
 	owes := !e.ID.IsZero() && l.session && e.Cause != Refused && e.Cause != SessionLost
-	if owes && len(l.owed) < MaxQuestions { // the call of that question waits for the answer
-		l.owed = append(l.owed, e.ID)
+	if owes && len(l.pendingErrors) < MaxQuestions { // the call of that question waits for the answer
+		l.pendingErrors = append(l.pendingErrors, e.ID)
 	}
-	if e.Cause == SessionLost { // Cut follows
+	if e.Cause == SessionLost { // Disconnected follows
 		l.away, l.session = true, false
 		return
 	}
@@ -232,17 +232,17 @@ func (l *Link) resume() {
 		l.send(jsonrpc.Notification("notifications/roots/list_changed", nil))
 	}
 	l.replay.initialized, l.replay.roots = false, false
-	for _, id := range l.owed {
+	for _, id := range l.pendingErrors {
 		e := &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "the way to the client was lost"}
 		l.send(jsonrpc.Failure(id, e))
 	}
-	l.owed = nil
+	l.pendingErrors = nil
 	l.restore()
 }
 
 // restore sends the next requests that restore the state of a session.
 func (l *Link) restore() {
-	for len(l.replay.flying) < restoring {
+	for len(l.replay.inFlight) < restoring {
 		method, params := setLevel, l.state.level
 		switch {
 		case l.replay.level:
@@ -255,21 +255,21 @@ func (l *Link) restore() {
 		}
 		l.replay.sent++
 		id := jsonrpc.StringID("mcpd stdio restores " + jsonrpc.IntID(l.replay.sent).Raw())
-		if l.replay.flying == nil {
-			l.replay.flying = map[jsonrpc.ID]restoration{}
+		if l.replay.inFlight == nil {
+			l.replay.inFlight = map[jsonrpc.ID]restoration{}
 		}
-		l.replay.flying[id] = restoration{method, params}
+		l.replay.inFlight[id] = restoration{method, params}
 		l.send(jsonrpc.Request(id, method, params))
 	}
 }
 
 // restored handles the outcome of a request that restores state.
 func (l *Link) restored(m jsonrpc.Message) {
-	what, ours := l.replay.flying[m.ID]
+	what, ours := l.replay.inFlight[m.ID]
 	if !ours {
 		return
 	}
-	delete(l.replay.flying, m.ID)
+	delete(l.replay.inFlight, m.ID)
 	l.accepted()
 	if m.Error != nil {
 		request := what.method + " " + string(what.params)
@@ -288,7 +288,7 @@ func (l *Link) restored(m jsonrpc.Message) {
 // unrestored handles the failure of a request that restores state. A request that did not reach the
 // host is sent again when the host is back.
 func (l *Link) unrestored(e Event) {
-	what, ours := l.replay.flying[e.ID]
+	what, ours := l.replay.inFlight[e.ID]
 	if !ours {
 		return
 	}
@@ -303,7 +303,7 @@ func (l *Link) unrestored(e Event) {
 		l.restored(jsonrpc.Failure(e.ID, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: e.Why}))
 		return
 	}
-	delete(l.replay.flying, e.ID)
+	delete(l.replay.inFlight, e.ID)
 	uri, _ := splice.GetString(what.params, "uri")
 	switch {
 	case what.method == setLevel:

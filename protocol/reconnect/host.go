@@ -11,11 +11,11 @@ func (l *Link) answer(m jsonrpc.Message) {
 	switch m.ID {
 	case probeID:
 		if l.away {
-			l.back()
+			l.hostBack()
 		}
 		return
 	case greetID:
-		l.greeted(m)
+		l.reinitialized(m)
 		return
 	}
 	r := l.find(m.ID)
@@ -26,8 +26,8 @@ func (l *Link) answer(m jsonrpc.Message) {
 	l.attempts, l.cuts, l.refusal = 0, 0, ""
 	l.accepted()
 	// The host ends a subscription when it shuts down, so the subscription is opened again.
-	if r.acked && m.Error == nil && !l.gone && r.size > 0 {
-		r.held, r.again = true, l.now.Add(listenAgain)
+	if r.confirmed && m.Error == nil && !l.gone && r.size > 0 {
+		r.held, r.notBefore = true, l.now.Add(listenAgain)
 		return
 	}
 	if m.Error == nil {
@@ -37,7 +37,7 @@ func (l *Link) answer(m jsonrpc.Message) {
 	// A host that is shutting down still answers the requests that it has accepted.
 	found := !l.stopping || r.method == "initialize"
 	if l.away && found && (l.modern || l.session || !l.opened) {
-		l.back()
+		l.hostBack()
 	}
 }
 
@@ -47,9 +47,9 @@ func (l *Link) failed(e Event) {
 	switch e.ID {
 	case probeID, greetID:
 		switch {
-		case !l.probing || e.Cause == SessionLost: // Cut follows
+		case !l.probing || e.Cause == SessionLost: // Disconnected follows
 		case there && e.ID == probeID: // other requests get the same answer
-			l.back()
+			l.hostBack()
 		case there:
 			l.refused(e)
 		default:
@@ -70,12 +70,12 @@ func (l *Link) failed(e Event) {
 			l.say(e.Why)
 		}
 		if !l.opened && !l.modern {
-			l.back()
+			l.hostBack()
 		}
 		return
 	}
 	l.why = e.Why
-	if e.Written && e.Cause == Broken && !r.harmless() {
+	if e.Written && e.Cause == Broken && !r.repeatable() {
 		l.fail(r, true)
 	} else {
 		l.hold(r, e.Written)
@@ -86,7 +86,7 @@ func (l *Link) failed(e Event) {
 // missing tries to reach the host after a request without an answer.
 func (l *Link) missing(e Event) {
 	switch {
-	case e.Cause == SessionLost: // Cut follows
+	case e.Cause == SessionLost: // Disconnected follows
 		l.away, l.session = true, false
 	case e.Cause == Broken && !l.away && (l.opened || l.modern):
 		l.away, l.attempts = true, 0
@@ -102,14 +102,14 @@ func (l *Link) missing(e Event) {
 // cut handles the end of the connection. The host may have executed the requests that were sent on
 // it.
 func (l *Link) cut(e Event) {
-	l.away, l.session, l.probing, l.why, l.owed = true, false, false, e.Why, nil
+	l.away, l.session, l.probing, l.why, l.pendingErrors = true, false, false, e.Why, nil
 	l.stopping = false
 	l.recall(func(question) bool { return true })
 	l.replay = replay{}
 	for _, r := range l.all() {
 		switch {
 		case r.held:
-		case r.acked || r.harmless():
+		case r.confirmed || r.repeatable():
 			l.hold(r, true)
 		default:
 			l.fail(r, true)
@@ -119,7 +119,7 @@ func (l *Link) cut(e Event) {
 	if l.modern {
 		l.do(Effect{Do: Agree, Version: l.version})
 	}
-	l.leave()
+	l.failAfterInputClosed()
 	if l.cuts++; l.cuts <= maxCuts {
 		l.attempt()
 		return
@@ -140,19 +140,19 @@ func (l *Link) lost(e Event) {
 	if !l.stopping {
 		l.recall(func(question) bool { return true })
 	}
-	l.leave()
+	l.failAfterInputClosed()
 	l.next = l.now.Add(max(l.pause(), min(e.After, maxRetry)))
 	if l.held() > 0 {
-		l.hurry()
+		l.retrySoon()
 	}
 }
 
 // pause returns the time until the next attempt.
 func (l *Link) pause() time.Duration { return min(firstRetry<<min(l.attempts, 10), maxRetry) }
 
-// hurry moves the next attempt forward, because a request waits for it. A host that is shutting
+// retrySoon moves the next attempt forward, because a request waits for it. A host that is shutting
 // down has named its own time for the next attempt.
-func (l *Link) hurry() {
+func (l *Link) retrySoon() {
 	soon := l.tried.Add(hurryRetry)
 	if soon.Before(l.now) {
 		soon = l.now
@@ -162,9 +162,10 @@ func (l *Link) hurry() {
 	}
 }
 
-// back records that the host is present, and continues. A host that is shutting down also answers
-// pings. The log therefore reports its return only when it accepts one of the waiting requests.
-func (l *Link) back() {
+// hostBack records that the host is present, and continues. A host that is shutting down also
+// answers pings. The log therefore reports its return only when it accepts one of the waiting
+// requests.
+func (l *Link) hostBack() {
 	quiet := l.stopping && (l.held() > 0 || l.replay.level || len(l.replay.uris) > 0)
 	l.away, l.stopping, l.probing, l.next, l.why = false, false, false, time.Time{}, ""
 	if !quiet {

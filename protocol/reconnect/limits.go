@@ -10,10 +10,10 @@ const (
 	// MaxHeld bounds the requests that wait for the host. Together with the requests that restore a
 	// session they fit into the requests that one connection may have in flight.
 	MaxHeld = 240
-	// MaxKept bounds the stored requests without an answer, in bytes: 16 MiB. They are stored so that
-	// the next host can receive them. A request that does not fit is sent if the host is present, and
-	// refused if it is away.
-	MaxKept = 16 << 20
+	// MaxStoredBytes bounds the stored requests without an answer, in bytes: 16 MiB. They are stored
+	// so that the next host can receive them. A request that does not fit is sent if the host is
+	// present, and refused if it is away.
+	MaxStoredBytes = 16 << 20
 	// MaxQuestions bounds the open questions of the host at the client.
 	MaxQuestions = 256
 
@@ -34,9 +34,9 @@ const (
 	maxBreaks = 3
 	// listenAgain is the pause before a subscription that the host has ended is opened again.
 	listenAgain = time.Second
-	// maxSaid is the size of the largest request whose params are stored to identify the client, in
-	// bytes: 64 KiB.
-	maxSaid = 64 << 10
+	// maxIdentity is the size of the largest request whose params are stored to identify the client,
+	// in bytes: 64 KiB.
+	maxIdentity = 64 << 10
 	// levelTime is the time that requests wait for the log level of a new session.
 	levelTime = 2 * time.Second
 	// restoring bounds the requests in flight that restore a session.

@@ -37,12 +37,12 @@ type Link struct {
 	state   state
 	replay  replay
 
-	requests  []*request
-	kept      int // bytes
-	questions []question
-	asked     uint64 // questions so far
-	owed      []jsonrpc.ID
-	gone      bool
+	requests      []*request
+	storedBytes   int // bytes
+	questions     []question
+	asked         uint64 // questions so far
+	pendingErrors []jsonrpc.ID
+	gone          bool
 
 	now   time.Time
 	armed time.Time
@@ -74,16 +74,16 @@ func (l *Link) Step(now time.Time, e Event) []Effect {
 		l.notice(e.Message)
 	case Reply:
 		l.reply(e.Message)
-	case Gone:
+	case ClientGone:
 		l.gone = true
-		l.leave()
+		l.failAfterInputClosed()
 	case Answer:
 		l.answer(e.Message)
-	case Said:
+	case HostSent:
 		l.said(e.ID, e.Message)
 	case Failed:
 		l.failed(e)
-	case Cut:
+	case Disconnected:
 		l.cut(e)
 	case Unreachable:
 		if !l.away {
@@ -103,7 +103,7 @@ func (l *Link) Step(now time.Time, e Event) []Effect {
 
 func (l *Link) do(e Effect)            { l.out = append(l.out, e) }
 func (l *Link) send(m jsonrpc.Message) { l.do(Effect{Do: Send, Message: m}) }
-func (l *Link) say(text string)        { l.do(Effect{Do: Say, Text: text}) }
+func (l *Link) say(text string)        { l.do(Effect{Do: Log, Text: text}) }
 func (l *Link) push(method string, p jsontext.Value) {
 	l.do(Effect{Do: Deliver, Message: jsonrpc.Notification(method, p)})
 }
@@ -122,13 +122,13 @@ func (l *Link) arm() {
 		sooner(l.next)
 	}
 	for _, r := range l.requests {
-		if r.held && !r.acked {
+		if r.held && !r.confirmed {
 			sooner(r.deadline)
 		}
-		if r.held && !l.away && l.levelling() {
+		if r.held && !l.away && l.awaitsLogLevel() {
 			sooner(l.replay.levelBy)
 		} else if r.held && !l.away {
-			sooner(r.again)
+			sooner(r.notBefore)
 		}
 	}
 	if !at.IsZero() && !at.Equal(l.armed) {
@@ -141,7 +141,7 @@ func (l *Link) arm() {
 func (l *Link) tick() {
 	l.armed = time.Time{}
 	for _, r := range l.all() {
-		if r.held && !r.acked && !r.deadline.After(l.now) {
+		if r.held && !r.confirmed && !r.deadline.After(l.now) {
 			l.fail(r, r.repeated)
 		}
 	}

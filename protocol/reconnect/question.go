@@ -25,11 +25,11 @@ func (l *Link) said(related jsonrpc.ID, m jsonrpc.Message) {
 	case m.Method == "notifications/cancelled":
 		m = l.withdrawn(m)
 	case m.Method == "notifications/subscriptions/acknowledged":
-		if r := l.find(related); r != nil && r.acked {
-			l.listens(r, m)
+		if r := l.find(related); r != nil && r.confirmed {
+			l.resubscribed(r, m)
 			return
 		} else if r != nil {
-			r.acked, l.opened = true, true
+			r.confirmed, l.opened = true, true
 		}
 	}
 	if m.Method != "" {
@@ -87,15 +87,16 @@ func (l *Link) recall(which func(question) bool) {
 		params, _ = splice.Set(params, splice.Quote("the host that asked was lost"), "reason")
 		l.push("notifications/cancelled", params)
 		if l.session {
-			l.owed = append(l.owed, q.theirs)
+			l.pendingErrors = append(l.pendingErrors, q.theirs)
 		}
 		return true
 	})
 }
 
-// listens handles the confirmation of a subscription that was opened again. The client has received
-// a confirmation before. It now receives a notification for each change that it may have missed.
-func (l *Link) listens(r *request, ack jsonrpc.Message) {
+// resubscribed handles the confirmation of a subscription that was opened again. The client has
+// received a confirmation before. It now receives a notification for each change that it may have
+// missed.
+func (l *Link) resubscribed(r *request, ack jsonrpc.Message) {
 	tag := member(protocol.MetaSubscriptionID, jsontext.Value(r.id.Raw()))
 	tell := func(method string, params jsontext.Value) {
 		params, _ = splice.Set(params, tag, "_meta")

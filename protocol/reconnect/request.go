@@ -13,26 +13,26 @@ import (
 
 // request is a request of the client without an outcome.
 type request struct {
-	id       jsonrpc.ID
-	method   string
-	message  jsonrpc.Message // zero if it was not stored
-	size     int             // bytes of the stored message
-	held     bool            // the request waits for the host
-	repeated bool            // the host may have executed it once
-	deadline time.Time       // end of its waiting time
-	again    time.Time       // time of the next sending; zero for at once
-	acked    bool            // a confirmed subscription, which waits without a deadline
+	id        jsonrpc.ID
+	method    string
+	message   jsonrpc.Message // zero if it was not stored
+	size      int             // bytes of the stored message
+	held      bool            // the request waits for the host
+	repeated  bool            // the host may have executed it once
+	deadline  time.Time       // end of its waiting time
+	notBefore time.Time       // time of the next sending; zero for at once
+	confirmed bool            // a confirmed subscription, which waits without a deadline
 }
 
 const listening = "subscriptions/listen"
 
-// harmless reports whether a request that may have been executed can be sent again.
-func (r *request) harmless() bool {
+// repeatable reports whether a request that may have been executed can be sent again.
+func (r *request) repeatable() bool {
 	switch r.method {
 	case "initialize", "ping", "server/discover", listening:
 		return true
 	}
-	return protocol.OnlyReads(r.method) && !r.repeated
+	return protocol.IsReadOnly(r.method) && !r.repeated
 }
 
 func (l *Link) find(id jsonrpc.ID) *request {
@@ -60,17 +60,17 @@ func (l *Link) held() (n int) {
 // is away or the session does not have its log level yet.
 func (l *Link) request(m jsonrpc.Message) {
 	r := &request{id: m.ID, method: m.Method, deadline: l.now.Add(Wait)}
-	if size := m.Size(); l.kept+size <= MaxKept {
+	if size := m.Size(); l.storedBytes+size <= MaxStoredBytes {
 		r.message, r.size = m, size
 	}
-	if l.modern && m.Size() <= maxSaid {
+	if l.modern && m.Size() <= maxIdentity {
 		l.last = m.Params
 	}
 	full := r.size == 0 || l.held() >= MaxHeld
 	l.requests = append(l.requests, r)
-	l.kept += r.size
+	l.storedBytes += r.size
 	switch {
-	case !l.away && (full || !l.levelling()):
+	case !l.away && (full || !l.awaitsLogLevel()):
 		l.send(m)
 	case !l.away:
 		r.held = true
@@ -81,7 +81,7 @@ func (l *Link) request(m jsonrpc.Message) {
 		l.fail(r, false)
 	default:
 		r.held = true
-		l.hurry()
+		l.retrySoon()
 	}
 }
 
@@ -89,7 +89,7 @@ func (l *Link) request(m jsonrpc.Message) {
 func (l *Link) finish(r *request, m jsonrpc.Message) {
 	if i := slices.Index(l.requests, r); i >= 0 {
 		l.requests = slices.Delete(l.requests, i, i+1)
-		l.kept -= r.size
+		l.storedBytes -= r.size
 		l.do(Effect{Do: Finish, ID: r.id, Message: m})
 	}
 }
@@ -97,7 +97,7 @@ func (l *Link) finish(r *request, m jsonrpc.Message) {
 // fail tells the client that the host was lost.
 func (l *Link) fail(r *request, written bool) {
 	l.recall(func(q question) bool { return q.related == r.id })
-	e := protocol.UpstreamLost("host", written, nil).Repeating(r.method)
+	e := protocol.UpstreamLost("host", written, nil).MarkRetryable(r.method)
 	if l.why != "" {
 		e.Message += ": " + l.why
 	}
@@ -106,7 +106,7 @@ func (l *Link) fail(r *request, written bool) {
 
 // hold stores a request for the next host, if possible.
 func (l *Link) hold(r *request, written bool) {
-	if r.size == 0 || !r.acked && !r.deadline.After(l.now) {
+	if r.size == 0 || !r.confirmed && !r.deadline.After(l.now) {
 		l.fail(r, written)
 		return
 	}
@@ -115,20 +115,20 @@ func (l *Link) hold(r *request, written bool) {
 
 // flush sends the held requests, unless they wait for the log level.
 func (l *Link) flush() {
-	if l.levelling() {
+	if l.awaitsLogLevel() {
 		return
 	}
 	for _, r := range l.requests {
-		if r.held && !r.again.After(l.now) {
-			r.held, r.again = false, time.Time{}
+		if r.held && !r.notBefore.After(l.now) {
+			r.held, r.notBefore = false, time.Time{}
 			l.send(r.message)
 		}
 	}
 }
 
-// leave ends the requests that wait for an absent host once the client has closed its input. A host
-// that is shutting down still answers the requests that it has accepted.
-func (l *Link) leave() {
+// failAfterInputClosed ends the requests that wait for an absent host once the client has closed
+// its input. A host that is shutting down still answers the requests that it has accepted.
+func (l *Link) failAfterInputClosed() {
 	if !l.gone || !l.away || !l.confirmed {
 		return
 	}

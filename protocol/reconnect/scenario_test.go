@@ -101,7 +101,7 @@ func (s *scene) play(line string) {
 		}
 	case "client":
 		if rest == "gone" {
-			s.step(reconnect.Event{Op: reconnect.Gone})
+			s.step(reconnect.Event{Op: reconnect.ClientGone})
 			return
 		}
 		m := s.message(rest)
@@ -118,13 +118,15 @@ func (s *scene) play(line string) {
 			on, rest = s.id(id), text
 		}
 		m := s.message(rest)
-		op := reconnect.Said
+		op := reconnect.HostSent
 		if m.Method == "" {
 			op = reconnect.Answer
 		}
 		s.step(reconnect.Event{Op: op, Message: m, ID: on})
 	case "cut":
-		e := reconnect.Event{Op: reconnect.Cut, Cause: reconnect.Broken, Why: "the connection ended"}
+		e := reconnect.Event{
+			Op: reconnect.Disconnected, Cause: reconnect.Broken, Why: "the connection ended",
+		}
 		if rest == "lost" {
 			e.Cause, e.Why = reconnect.SessionLost, "the host has lost the session"
 		}
@@ -238,7 +240,7 @@ func (s *scene) step(e reconnect.Event) {
 			s.print("client < %s", text)
 		case reconnect.Arm:
 			s.armed = e.At
-		case reconnect.Say:
+		case reconnect.Log:
 			s.print("log: %s", e.Text)
 		}
 	}

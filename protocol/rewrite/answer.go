@@ -26,11 +26,11 @@ func Answer(method string, from, to protocol.Version,
 	reason := ""
 	switch o {
 	case sampleResult:
-		result, reason = p.utterance(result)
+		result, reason = p.modelAnswer(result)
 	case elicitResult:
-		result, reason = p.filled(result)
+		result, reason = p.formAnswer(result)
 	default:
-		result, reason = whole(p, result, o)
+		result, reason = rewriteValue(p, result, o)
 	}
 	if reason != "" {
 		return nil, &Inexpressible{method, p.to, reason}
@@ -38,9 +38,9 @@ func Answer(method string, from, to protocol.Version,
 	return result, nil
 }
 
-// utterance rewrites the answer of a model. If the target revision permits only one block, several
-// text blocks become one.
-func (p *plan) utterance(result jsontext.Value) (jsontext.Value, string) {
+// modelAnswer rewrites the answer of a model. If the target revision permits only one block,
+// several text blocks become one.
+func (p *plan) modelAnswer(result jsontext.Value) (jsontext.Value, string) {
 	content, _ := splice.Get(result, "content")
 	if !p.to.Has(protocol.SamplingTools) && content.Kind() == '[' {
 		one, ok := joined(content)
@@ -49,7 +49,7 @@ func (p *plan) utterance(result jsontext.Value) (jsontext.Value, string) {
 		}
 		result, _ = splice.Set(result, one, "content") // result has content, so it is an object
 	}
-	return whole(p, result, sampleResult)
+	return rewriteValue(p, result, sampleResult)
 }
 
 // joined returns the only block of a list, or one block with all texts on separate lines. It
@@ -74,8 +74,8 @@ func joined(list jsontext.Value) (jsontext.Value, bool) {
 	return append(one, `"}`...), true
 }
 
-// filled rewrites the input of a user.
-func (p *plan) filled(result jsontext.Value) (jsontext.Value, string) {
+// formAnswer rewrites the input of a user.
+func (p *plan) formAnswer(result jsontext.Value) (jsontext.Value, string) {
 	if !p.to.Has(protocol.RichForms) {
 		content, _ := splice.Get(result, "content")
 		for m := range splice.Members(content) {
@@ -84,5 +84,5 @@ func (p *plan) filled(result jsontext.Value) (jsontext.Value, string) {
 			}
 		}
 	}
-	return whole(p, result, elicitResult)
+	return rewriteValue(p, result, elicitResult)
 }

@@ -16,17 +16,17 @@ func (r *rewriter) block(from, to int) {
 	kind, _ := splice.Get(r.Value(from, to), "type")
 	switch {
 	case !r.to.Has(protocol.AudioContent) && splice.Equal(kind, "audio"):
-		r.embed(from, to)
+		r.audioToResource(from, to)
 	case !r.to.Has(protocol.ResourceLinks) && splice.Equal(kind, "resource_link"):
-		r.mention(from, to)
+		r.linkToText(from, to)
 	default:
 		r.members(from, block)
 	}
 }
 
-// embed turns audio into an embedded resource with the same bytes. Its URI has the scheme cid, for
-// a part of the message itself (RFC 2392).
-func (r *rewriter) embed(from, to int) {
+// audioToResource turns audio into an embedded resource with the same bytes. Its URI has the scheme
+// cid, for a part of the message itself (RFC 2392).
+func (r *rewriter) audioToResource(from, to int) {
 	b := r.Value(from, to)
 	data, _ := splice.Get(b, "data")
 	kind, _ := splice.Get(b, "mimeType")
@@ -42,9 +42,9 @@ func (r *rewriter) embed(from, to int) {
 	r.annotated(b)
 }
 
-// mention turns a resource link into text: the name and the URI, and the description on a second
+// linkToText turns a resource link into text: the name and the URI, and the description on a second
 // line. It does not read the linked resource.
-func (r *rewriter) mention(from, to int) {
+func (r *rewriter) linkToText(from, to int) {
 	b := r.Value(from, to)
 	name, _ := splice.Get(b, "name")
 	uri, _ := splice.Get(b, "uri")
@@ -65,7 +65,7 @@ func (r *rewriter) mention(from, to int) {
 // annotated completes a new block with the annotations of the original block.
 func (r *rewriter) annotated(b jsontext.Value) {
 	if a, ok := splice.Get(b, "annotations"); ok {
-		a, _ = whole(r.plan, a, annotations)
+		a, _ = rewriteValue(r.plan, a, annotations)
 		r.Put(`,"annotations":`)
 		r.PutValue(a)
 	}
@@ -96,7 +96,7 @@ func digest(data jsontext.Value) string {
 // outcome describes the result of a tool: its content blocks, and its structured value.
 type outcome struct {
 	value   jsontext.Value // structuredContent; empty for none
-	lost    bool           // the value has no form in the target revision: a text block carries it
+	asText  bool           // the value has no form in the target revision: a text block carries it
 	wraps   bool           // the value is also sent as a member of an object
 	content bool           // the result has content
 }
@@ -109,7 +109,7 @@ func (r *rewriter) outcome(from, to int) outcome {
 	}
 	wraps := !r.to.Has(protocol.AnyStructuredContent) && v.Kind() != '{'
 	return outcome{
-		value: v, lost: wraps || !r.to.Has(protocol.StructuredContent),
+		value: v, asText: wraps || !r.to.Has(protocol.StructuredContent),
 		wraps: wraps && r.to.Has(protocol.StructuredContent),
 	}
 }
@@ -124,7 +124,7 @@ func (r *rewriter) outcomeMember(w *splice.Walk, o object, out *outcome) {
 		switch {
 		case out.wraps:
 			r.Set(w, wrapped(w.Value()))
-		case out.lost:
+		case out.asText:
 			r.Drop(w)
 		}
 	case w.Is("content"):
@@ -135,29 +135,29 @@ func (r *rewriter) outcomeMember(w *splice.Walk, o object, out *outcome) {
 			return
 		}
 		r.Cut(from, to) // some servers send null
-		r.only(out)
+		r.putContent(out)
 	default:
 		r.member(w, o)
 	}
 }
 
 func (r *rewriter) blocks(from int, out *outcome) {
-	if !out.lost && !r.busy[block] {
+	if !out.asText && !r.active[block] {
 		return
 	}
 	w := r.Walk(from)
 	told := false
 	for r.Next(&w) {
-		if out.lost && !told {
+		if out.asText && !told {
 			kind, _ := splice.Get(w.Value(), "type")
 			told = splice.Equal(kind, "text")
 		}
-		if from, to := w.Span(); r.busy[block] && r.at(from) == '{' {
+		if from, to := w.Span(); r.active[block] && r.at(from) == '{' {
 			r.block(from, to)
 		}
 	}
-	if out.lost && !told && r.Append(&w) {
-		r.tell(out.value)
+	if out.asText && !told && r.Append(&w) {
+		r.putText(out.value)
 	}
 }
 
@@ -167,20 +167,20 @@ func (r *rewriter) outcomeEnd(w *splice.Walk, out *outcome) {
 		return
 	}
 	r.Add(w, "content", nil)
-	r.only(out)
+	r.putContent(out)
 }
 
-// only writes the content of a result that has none.
-func (r *rewriter) only(out *outcome) {
+// putContent writes the content of a result that has none.
+func (r *rewriter) putContent(out *outcome) {
 	r.Put("[")
 	if len(out.value) > 0 {
-		r.tell(out.value)
+		r.putText(out.value)
 	}
 	r.Put("]")
 }
 
-// tell writes a text block with the JSON of a value.
-func (r *rewriter) tell(v jsontext.Value) {
+// putText writes a text block with the JSON of a value.
+func (r *rewriter) putText(v jsontext.Value) {
 	r.Put(`{"type":"text","text":`)
 	r.PutValue(splice.Quote(string(v)))
 	r.Put(`}`)

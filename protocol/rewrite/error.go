@@ -11,10 +11,10 @@ import (
 )
 
 // fate is the treatment of an error.
-type fate uint8
+type treatment uint8
 
 const (
-	forward fate = iota
+	forward treatment = iota
 	notFound
 	known    // an error about an unknown resource, which gets the older code
 	required // the user must visit a page, and the client did not declare that it can show pages
@@ -24,74 +24,77 @@ const (
 // codes is a range of codes with their treatment. The first matching row applies.
 type codes struct {
 	from, to int64
-	when     func(t *told) bool
-	fate     fate
+	when     func(t *outgoingError) bool
+	fate     treatment
 }
 
-// told is an error on its way to a client.
-type told struct {
+// outgoingError is an error on its way to a client.
+type outgoingError struct {
 	*plan
 	client protocol.ClientCapabilities
 	method string
 	data   jsontext.Value
 }
 
-// fates is the table of the treatments (§10.16 of the protocol matrix). A code without a row is
-// forwarded: those of JSON-RPC and of applications.
-var fates = []codes{
-	{protocol.CodeResourceNotFound, protocol.CodeResourceNotFound, (*told).renumbered, notFound},
-	{jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidParams, (*told).unknownResource, known},
+// treatments is the table of the treatments (§10.16 of the protocol matrix). A code without a row
+// is forwarded: those of JSON-RPC and of applications.
+var treatments = []codes{
+	{protocol.CodeResourceNotFound, protocol.CodeResourceNotFound,
+		(*outgoingError).renumbered, notFound},
+	{jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidParams, (*outgoingError).unknownResource, known},
 	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired,
-		(*told).visitModern, required},
+		(*outgoingError).visitModern, required},
 	{protocol.CodeURLElicitationRequired, protocol.CodeURLElicitationRequired,
-		(*told).visitNever, hidden},
+		(*outgoingError).visitNever, hidden},
 	// A server that speaks both eras may use the modern code for any client.
-	{protocol.CodeMissingCapability, protocol.CodeMissingCapability, (*told).lacking, forward},
+	{protocol.CodeMissingCapability, protocol.CodeMissingCapability,
+		(*outgoingError).lacking, forward},
 	// These two codes concern the connection between host and server. The client sent neither the
 	// headers nor the revision.
-	{protocol.CodeUnsupportedVersion, protocol.CodeUnsupportedVersion, (*told).modern, hidden},
-	{protocol.CodeHeaderMismatch, protocol.CodeHeaderMismatch, (*told).modern, hidden},
+	{protocol.CodeUnsupportedVersion, protocol.CodeUnsupportedVersion,
+		(*outgoingError).modern, hidden},
+	{protocol.CodeHeaderMismatch, protocol.CodeHeaderMismatch, (*outgoingError).modern, hidden},
 	// 2026-07-28 §basic reserves the codes below for the specification. If a server of that revision
 	// uses one of them anyway, a client of the same revision receives it unchanged.
-	{-32099, protocol.CodeUnsupportedVersion, (*told).fromModern, hidden},
+	{-32099, protocol.CodeUnsupportedVersion, (*outgoingError).fromModern, hidden},
 	// 2026-07-28 §basic reserves some of these codes for the specification and discourages the
 	// others. A legacy server uses them with its own meaning.
-	{-32099, -32000, (*told).toModern, hidden},
+	{-32099, -32000, (*outgoingError).toModern, hidden},
 }
 
-func (t *told) modern() bool { return t.from.Has(protocol.SpecErrorCodes) }
+func (t *outgoingError) modern() bool { return t.from.Has(protocol.SpecErrorCodes) }
 
-func (t *told) fromModern() bool { return t.modern() && t.from != t.to }
+func (t *outgoingError) fromModern() bool { return t.modern() && t.from != t.to }
 
-func (t *told) toModern() bool { return !t.modern() && t.to.Has(protocol.SpecErrorCodes) }
+func (t *outgoingError) toModern() bool { return !t.modern() && t.to.Has(protocol.SpecErrorCodes) }
 
 // lacking reports whether data names the capabilities that the client lacks, in the form of
 // 2026-07-28 §basic.
-func (t *told) lacking() bool {
+func (t *outgoingError) lacking() bool {
 	names, ok := splice.Get(t.data, "requiredCapabilities")
 	return ok && names.Kind() == '{'
 }
 
-func (t *told) renumbered() bool {
+func (t *outgoingError) renumbered() bool {
 	return t.from.Has(protocol.ResourceNotFoundCode) && !t.to.Has(protocol.ResourceNotFoundCode)
 }
 
-func (t *told) unknownResource() bool {
+func (t *outgoingError) unknownResource() bool {
 	_, ok := splice.Get(t.data, "uri")
 	return ok && t.method == "resources/read" && !t.from.Has(protocol.ResourceNotFoundCode) &&
 		t.to.Has(protocol.ResourceNotFoundCode)
 }
 
 // visits reports whether the client can send its user to a page.
-func (t *told) visits() bool { return t.client.Has("elicitation.url") }
+func (t *outgoingError) visits() bool { return t.client.Has("elicitation.url") }
 
-func (t *told) visitModern() bool {
+func (t *outgoingError) visitModern() bool {
 	return t.from.Has(protocol.URLElicitationCode) && t.to.Has(protocol.SpecErrorCodes) && !t.visits()
 }
 
 // visitNever applies to clients whose revision lacks the code. A client of the server's own
 // revision receives the error unchanged, regardless of its capabilities.
-func (t *told) visitNever() bool {
+func (t *outgoingError) visitNever() bool {
 	return t.from.Has(protocol.URLElicitationCode) && !t.to.Has(protocol.URLElicitationCode)
 }
 
@@ -109,8 +112,8 @@ func Error(
 	if e == nil {
 		return nil
 	}
-	t := told{planFor(from, to), client, method, e.Data}
-	for _, row := range fates {
+	t := outgoingError{planFor(from, to), client, method, e.Data}
+	for _, row := range treatments {
 		if row.from <= e.Code && e.Code <= row.to && row.when(&t) {
 			return row.fate.apply(e, params)
 		}
@@ -118,7 +121,7 @@ func Error(
 	return e
 }
 
-func (f fate) apply(e *jsonrpc.Error, params jsontext.Value) *jsonrpc.Error {
+func (f treatment) apply(e *jsonrpc.Error, params jsontext.Value) *jsonrpc.Error {
 	switch f {
 	case forward:
 		return e
@@ -145,7 +148,7 @@ func located(data, params jsontext.Value) jsontext.Value {
 	if !ok {
 		return data
 	}
-	if data.Kind() != '{' { // only an object has a place for a member
+	if data.Kind() != '{' { // putContent an object has a place for a member
 		more := data
 		data = nil
 		if len(more) > 0 {

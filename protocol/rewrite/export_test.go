@@ -33,13 +33,13 @@ func Table() map[*[]string][]Row {
 		initializeResult: {"InitializeResult"},
 		otherResult:      {"CompleteResult"},
 		sample:           {"SamplingMessage"},
-		said: {"TextContent", "ImageContent", "AudioContent", "ToolUseContent",
+		conversationBlock: {"TextContent", "ImageContent", "AudioContent", "ToolUseContent",
 			"ToolResultContent"},
 		sampleParams: {"CreateMessageRequest.params"},
 		sampleResult: {"CreateMessageResult"},
 		form: {"ElicitRequest.params.requestedSchema",
 			"ElicitRequestFormParams.requestedSchema"},
-		question:      {"StringSchema", "NumberSchema"},
+		formField:     {"StringSchema", "NumberSchema"},
 		elicitParams:  {"ElicitRequest.params", "ElicitRequestFormParams", "ElicitRequestURLParams"},
 		elicitResult:  {"ElicitResult"},
 		otherQuestion: {"ListRootsRequest.params"},
@@ -56,7 +56,7 @@ func Table() map[*[]string][]Row {
 	} {
 		var rows []Row
 		for _, m := range objects[o] {
-			for _, name := range []string{m.name, m.was} {
+			for _, name := range []string{m.name, m.oldName} {
 				if name != "" {
 					rows = append(rows, Row{name, func(v protocol.Version) bool {
 						return v.Has(m.since) && m.in(v) == name

@@ -41,7 +41,7 @@ func (p *plan) elicitation(params jsontext.Value, id string) (jsontext.Value, st
 func (r *rewriter) fields(from int) {
 	for w := r.Walk(from); r.Next(&w); {
 		from, to := w.Span()
-		r.value(from, to, question)
+		r.value(from, to, formField)
 	}
 }
 
@@ -63,7 +63,7 @@ func (r *rewriter) question(from, to int) {
 				r.Drop(&w)
 			}
 		case titled && w.Is("oneOf"):
-			r.Turn(&w)
+			r.CutItem(&w)
 			r.choices(choices)
 		case titled && (w.Is("enum") || w.Is("enumNames")):
 			r.Drop(&w) // redundant: oneOf takes precedence

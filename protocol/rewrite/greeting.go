@@ -6,9 +6,9 @@ import (
 	"mcpd/protocol"
 )
 
-// greets reports whether the method is the first request of the server's era, and the client's era
-// has a different one.
-func (p *plan) greets(method string) bool {
+// isHandshake reports whether the method is the first request of the server's era, and the client's
+// era has a different one.
+func (p *plan) isHandshake(method string) bool {
 	switch method {
 	case "initialize":
 		return p.from.Has(protocol.Initialize) && p.to.Has(protocol.Discover)
@@ -18,9 +18,9 @@ func (p *plan) greets(method string) bool {
 	return false
 }
 
-// greeting translates between the result of initialize and that of server/discover. It removes
-// tasks, because core tasks and tasks of the extension differ.
-func greeting(p *plan, result jsontext.Value, o Options) (jsontext.Value, error) {
+// handshakeResult translates between the result of initialize and that of server/discover. It
+// removes tasks, because core tasks and tasks of the extension differ.
+func handshakeResult(p *plan, result jsontext.Value, o Options) (jsontext.Value, error) {
 	if p.to.Has(protocol.Discover) {
 		r, err := protocol.ParseInitializeResult(result)
 		if err != nil {

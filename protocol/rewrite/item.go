@@ -34,6 +34,6 @@ func Item(k Kind, from, to protocol.Version, item jsontext.Value) jsontext.Value
 	if int(k) >= len(kinds) {
 		return item
 	}
-	item, _ = whole(planFor(from, to), item, kinds[k])
+	item, _ = rewriteValue(planFor(from, to), item, kinds[k])
 	return item
 }

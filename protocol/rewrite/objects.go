@@ -33,13 +33,13 @@ const (
 	initializeResult
 	otherResult
 
-	sample // a message of a sampling request
-	said   // a block of such a message, or of the answer
+	sample            // a message of a sampling request
+	conversationBlock // a block of such a message, or of the answer
 	sampleParams
 	sampleResult
 	form // of an elicitation
 	fields
-	question // a field of a form: a choice, a text, a number
+	formField // a field of a form: a choice, a text, a number
 	elicitParams
 	elicitResult
 	otherQuestion
@@ -61,17 +61,17 @@ type member struct {
 	name    string
 	since   protocol.Feature // default: Tools, which all revisions have
 	of      object           // type of the value, or of each element of an array
-	was     string           // name in revisions without the feature renamed; empty if never renamed
+	oldName string           // name in revisions without the feature renamed; empty if never renamed
 	renamed protocol.Feature
 	// Hop says that the member is meaningful only between two direct peers. It is therefore also
 	// removed if the source revision lacks it.
-	hop bool
+	hopByHop bool
 }
 
 // in returns the name of the member in a revision.
 func (m member) in(v protocol.Version) string {
-	if m.was != "" && !v.Has(m.renamed) {
-		return m.was
+	if m.oldName != "" && !v.Has(m.renamed) {
+		return m.oldName
 	}
 	return m.name
 }
@@ -118,12 +118,12 @@ var objects = [objectCount][]member{
 		{name: "websiteUrl", since: protocol.Icons},
 	},
 	meta: {
-		{name: protocol.MetaProtocolVersion, since: protocol.PerRequestMeta, hop: true},
-		{name: protocol.MetaClientCapabilities, since: protocol.PerRequestMeta, hop: true},
-		{name: protocol.MetaClientInfo, since: protocol.PerRequestMeta, hop: true},
-		{name: protocol.MetaLogLevel, since: protocol.PerRequestMeta, hop: true},
-		{name: protocol.MetaServerInfo, since: protocol.PerRequestMeta, hop: true},
-		{name: protocol.MetaSubscriptionID, since: protocol.Listen, hop: true},
+		{name: protocol.MetaProtocolVersion, since: protocol.PerRequestMeta, hopByHop: true},
+		{name: protocol.MetaClientCapabilities, since: protocol.PerRequestMeta, hopByHop: true},
+		{name: protocol.MetaClientInfo, since: protocol.PerRequestMeta, hopByHop: true},
+		{name: protocol.MetaLogLevel, since: protocol.PerRequestMeta, hopByHop: true},
+		{name: protocol.MetaServerInfo, since: protocol.PerRequestMeta, hopByHop: true},
+		{name: protocol.MetaSubscriptionID, since: protocol.Listen, hopByHop: true},
 		{name: protocol.MetaRelatedTask, since: protocol.Tasks},
 		{name: "io.modelcontextprotocol/model-immediate-response", since: protocol.Tasks},
 	},
@@ -176,10 +176,10 @@ var objects = [objectCount][]member{
 	},
 
 	sample: {
-		{name: "content", of: said},
+		{name: "content", of: conversationBlock},
 		{name: "_meta", since: protocol.SamplingTools},
 	},
-	said: {
+	conversationBlock: {
 		{name: "content", of: block}, // of tool_result
 		{name: "annotations", of: annotations},
 		{name: "_meta", since: protocol.ObjectMeta},
@@ -188,45 +188,45 @@ var objects = [objectCount][]member{
 		{name: "messages", of: sample},
 		{name: "tools", since: protocol.SamplingTools, of: tool},
 		{name: "toolChoice", since: protocol.SamplingTools},
-		{name: "task", since: protocol.Tasks, hop: true},
+		{name: "task", since: protocol.Tasks, hopByHop: true},
 		{name: "_meta", since: protocol.ServerRequests, of: meta},
 	},
 	sampleResult: {
-		{name: "content", of: said},
-		{name: "resultType", since: protocol.ResultType, hop: true},
+		{name: "content", of: conversationBlock},
+		{name: "resultType", since: protocol.ResultType, hopByHop: true},
 		{name: "_meta", of: meta},
 	},
 	form: {
 		{name: "$schema", since: protocol.RichForms},
 		{name: "properties", of: fields},
 	},
-	question: {
+	formField: {
 		{name: "default", since: protocol.RichForms}, // the default of a boolean is older
 		{name: "oneOf", since: protocol.RichForms},
 	},
 	elicitParams: {
 		{name: "mode", since: protocol.URLElicitation},
 		{name: "requestedSchema", of: form},
-		{name: "elicitationId", since: protocol.ElicitationIDs, hop: true},
-		{name: "task", since: protocol.Tasks, hop: true},
+		{name: "elicitationId", since: protocol.ElicitationIDs, hopByHop: true},
+		{name: "task", since: protocol.Tasks, hopByHop: true},
 		{name: "_meta", since: protocol.ServerRequests, of: meta},
 	},
 	elicitResult: {
-		{name: "resultType", since: protocol.ResultType, hop: true},
+		{name: "resultType", since: protocol.ResultType, hopByHop: true},
 		{name: "_meta", since: protocol.ServerRequests, of: meta},
 	},
 	otherQuestion: {{name: "_meta", since: protocol.ServerRequests, of: meta}},
 	root:          {{name: "_meta", since: protocol.ObjectMeta}},
 	rootsResult: {
 		{name: "roots", of: root},
-		{name: "resultType", since: protocol.ResultType, hop: true},
+		{name: "resultType", since: protocol.ResultType, hopByHop: true},
 		{name: "_meta", since: protocol.ServerRequests, of: meta},
 	},
 
 	callParams: {
-		{name: "task", since: protocol.Tasks, hop: true},
-		{name: "inputResponses", since: protocol.MultiRoundTrip, hop: true},
-		{name: "requestState", since: protocol.MultiRoundTrip, hop: true},
+		{name: "task", since: protocol.Tasks, hopByHop: true},
+		{name: "inputResponses", since: protocol.MultiRoundTrip, hopByHop: true},
+		{name: "requestState", since: protocol.MultiRoundTrip, hopByHop: true},
 		{name: "_meta", of: meta},
 	},
 	completeParams: {

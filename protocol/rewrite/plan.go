@@ -15,7 +15,7 @@ type step struct {
 type plan struct {
 	from, to protocol.Version
 	steps    [objectCount][]step
-	busy     [objectCount]bool
+	active   [objectCount]bool
 }
 
 // plans holds a plan for every pair of revisions.
@@ -48,26 +48,26 @@ func index(v protocol.Version) int {
 
 // make fills in a type and the types of its members. The types are not recursive.
 func (p *plan) make(o object) {
-	if p.from == p.to || p.busy[o] {
+	if p.from == p.to || p.active[o] {
 		return
 	}
 	p.steps[o] = nil
 	for _, m := range objects[o] {
 		p.steps[o] = append(p.steps[o], p.stepsOf(m)...)
 	}
-	p.busy[o] = len(p.steps[o]) > 0 || p.special(o)
+	p.active[o] = len(p.steps[o]) > 0 || p.special(o)
 }
 
 // stepsOf returns the steps for a member. If a member gets a new name, an existing member with that
 // name is removed, because it does not belong to the source revision.
 func (p *plan) stepsOf(m member) []step {
 	s := step{name: m.in(p.from)}
-	if !p.to.Has(m.since) || m.hop && !p.from.Has(m.since) {
+	if !p.to.Has(m.since) || m.hopByHop && !p.from.Has(m.since) {
 		s.drop = true
 		return []step{s}
 	}
 	if m.of != plain {
-		if p.make(m.of); p.busy[m.of] {
+		if p.make(m.of); p.active[m.of] {
 			s.of = m.of
 		}
 	}
@@ -93,10 +93,10 @@ func (p *plan) special(o object) bool {
 		return !p.to.Has(protocol.FullSchemas)
 	case block:
 		return !p.to.Has(protocol.AudioContent) || !p.to.Has(protocol.ResourceLinks)
-	case said:
+	case conversationBlock:
 		return !p.to.Has(protocol.AudioContent) || !p.to.Has(protocol.SamplingTools) ||
 			!p.to.Has(protocol.AnyStructuredContent)
-	case fields, question:
+	case fields, formField:
 		return !p.to.Has(protocol.RichForms)
 	}
 	return false

@@ -36,11 +36,11 @@ func Question(method string, from, to protocol.Version, params jsontext.Value,
 	reason := ""
 	switch o {
 	case sampleParams:
-		params, reason = p.conversation(params)
+		params, reason = p.samplingParams(params)
 	case elicitParams:
 		params, reason = p.elicitation(params, elicitationID)
 	default:
-		params, reason = whole(p, params, o)
+		params, reason = rewriteValue(p, params, o)
 	}
 	if reason != "" {
 		return nil, &Inexpressible{method, p.to, reason}
@@ -55,15 +55,15 @@ func (p *plan) asks(method string) bool {
 	return ok && (m.Embedded(p.to) || m.Allows(p.to, protocol.Server))
 }
 
-// conversation rewrites the params of a sampling request.
-func (p *plan) conversation(params jsontext.Value) (jsontext.Value, string) {
+// samplingParams rewrites the params of a sampling request.
+func (p *plan) samplingParams(params jsontext.Value) (jsontext.Value, string) {
 	if !p.to.Has(protocol.SamplingTools) {
 		if tools, _ := splice.Get(params, "tools"); splice.Len(tools) > 0 {
 			return nil, "the model is offered tools"
 		}
 		params = split(params)
 	}
-	return whole(p, params, sampleParams)
+	return rewriteValue(p, params, sampleParams)
 }
 
 // split turns a message with several blocks into several messages of the same role.
@@ -107,20 +107,20 @@ func (r *rewriter) said(from, to int) {
 		}
 		r.used(from, to, splice.Equal(kind, "tool_result"))
 	default:
-		r.members(from, said)
+		r.members(from, conversationBlock)
 	}
 }
 
 // used rewrites the use of a tool, or the result of that use.
 func (r *rewriter) used(from, to int, result bool) {
 	if !result {
-		r.members(from, said)
+		r.members(from, conversationBlock)
 		return
 	}
 	out := r.outcome(from, to)
 	w := r.Walk(from)
 	for r.Next(&w) {
-		r.outcomeMember(&w, said, &out)
+		r.outcomeMember(&w, conversationBlock, &out)
 	}
 	r.outcomeEnd(&w, &out)
 }

@@ -24,9 +24,11 @@ func with(t *testing.T, o object, m member, from, to protocol.Version) *plan {
 // A row renames a member in both directions, together with the content of its value. It removes a
 // member that already has the new name. Between revisions that use the same name the member stays.
 func TestRowRenamesAMember(t *testing.T) {
-	label := member{name: "label", was: "caption", renamed: protocol.ResultType}
-	marks := member{name: "marks", was: "notes", renamed: protocol.ResultType, of: annotations}
-	late := member{name: "label", was: "caption", since: protocol.Titles, renamed: protocol.ResultType}
+	label := member{name: "label", oldName: "caption", renamed: protocol.ResultType}
+	marks := member{name: "marks", oldName: "notes", renamed: protocol.ResultType, of: annotations}
+	late := member{
+		name: "label", oldName: "caption", since: protocol.Titles, renamed: protocol.ResultType,
+	}
 	for _, c := range []struct {
 		name     string
 		row      member
@@ -52,7 +54,7 @@ func TestRowRenamesAMember(t *testing.T) {
 		{"from where it is younger", late, protocol.V20250618, protocol.V20260728, `{"caption":"c"}`,
 			`{"label":"c"}`},
 	} {
-		got, why := whole(with(t, resource, c.row, c.from, c.to), jsontext.Value(c.in), resource)
+		got, why := rewriteValue(with(t, resource, c.row, c.from, c.to), jsontext.Value(c.in), resource)
 		if string(got) != c.want || why != "" {
 			t.Errorf("%s: got %s (%s), want %s", c.name, got, why, c.want)
 		}

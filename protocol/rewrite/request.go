@@ -44,15 +44,15 @@ func Request(method string, from, to protocol.Version,
 	}
 	if o == initializeParams {
 		r := newRewriter(p, params)
-		r.hello(r.Start())
+		r.initializeParams(r.Start())
 		return r.Result(), nil
 	}
-	params, _ = whole(p, params, o)
+	params, _ = rewriteValue(p, params, o)
 	return params, nil
 }
 
-// hello rewrites the params of initialize, which name the revision.
-func (r *rewriter) hello(from int) {
+// initializeParams rewrites the params of initialize, which name the revision.
+func (r *rewriter) initializeParams(from int) {
 	for w := r.Walk(from); r.Next(&w); {
 		if w.Is("protocolVersion") {
 			r.Set(&w, splice.Quote(r.to.String()))
@@ -81,7 +81,7 @@ func Notification(method string, from, to protocol.Version,
 	if method == "notifications/progress" {
 		o = progressParams
 	}
-	params, _ = whole(p, params, o)
+	params, _ = rewriteValue(p, params, o)
 	return params, nil
 }
 

@@ -61,10 +61,10 @@ func Result(method string, from, to protocol.Version, result jsontext.Value,
 	switch {
 	case p.from == p.to:
 		return result, nil
-	case p.greets(method):
-		return greeting(p, result, o)
+	case p.isHandshake(method):
+		return handshakeResult(p, result, o)
 	}
-	if reason := p.untold(method, result); reason != "" {
+	if reason := p.noFormReason(method, result); reason != "" {
 		return nil, &Inexpressible{method, p.to, reason}
 	}
 	if empty[method] {
@@ -79,8 +79,9 @@ func Result(method string, from, to protocol.Version, result jsontext.Value,
 	return r.Result(), nil
 }
 
-// untold returns the reason why the result has no form in the other revision; empty if it has one.
-func (p *plan) untold(method string, result jsontext.Value) string {
+// noFormReason returns the reason why the result has no form in the other revision; empty if it has
+// one.
+func (p *plan) noFormReason(method string, result jsontext.Value) string {
 	m, known := protocol.LookupMethod(method)
 	switch {
 	case known && !m.Allows(p.to, protocol.Client) && !m.Allows(p.to, protocol.Server):
@@ -118,7 +119,7 @@ func (r *rewriter) result(o object, hints bool, opt Options) {
 	w := r.Walk(from)
 	for r.Next(&w) {
 		switch {
-		case raise && r.raised(&w, &e):
+		case raise && r.raiseMember(&w, &e):
 		case o == callResult:
 			r.outcomeMember(&w, o, &out)
 		case o == initializeResult && w.Is("protocolVersion"):
@@ -131,7 +132,7 @@ func (r *rewriter) result(o object, hints bool, opt Options) {
 		r.outcomeEnd(&w, &out)
 	}
 	if raise {
-		r.raise(&w, &e)
+		r.addCommonMembers(&w, &e)
 	}
 }
 
@@ -143,9 +144,9 @@ type envelope struct {
 	kind, ttl, scope, stamp bool // already present
 }
 
-// raised rewrites a member of a legacy result that has a meaning among the common members of a
+// raiseMember rewrites a member of a legacy result that has a meaning among the common members of a
 // modern result. It reports whether the member has such a meaning.
-func (r *rewriter) raised(w *splice.Walk, e *envelope) bool {
+func (r *rewriter) raiseMember(w *splice.Walk, e *envelope) bool {
 	switch {
 	case w.Is("resultType"):
 		r.Set(w, complete)
@@ -160,19 +161,19 @@ func (r *rewriter) raised(w *splice.Walk, e *envelope) bool {
 		from, to := w.Span()
 		e.stamp = true
 		if r.at(from) == '{' {
-			r.stamp(from, e)
+			r.setServerInfo(from, e)
 			break
 		}
 		r.Cut(from, to) // some servers send null
-		r.stamped(e)
+		r.putServerInfo(e)
 	default:
 		return false
 	}
 	return true
 }
 
-// raise adds the missing common members.
-func (r *rewriter) raise(w *splice.Walk, e *envelope) {
+// addCommonMembers adds the missing common members.
+func (r *rewriter) addCommonMembers(w *splice.Walk, e *envelope) {
 	if !e.kind {
 		r.Add(w, "resultType", complete)
 	}
@@ -184,19 +185,19 @@ func (r *rewriter) raise(w *splice.Walk, e *envelope) {
 	}
 	if !e.stamp && e.o.Server.Name != "" {
 		r.Add(w, "_meta", nil)
-		r.stamped(e)
+		r.putServerInfo(e)
 	}
 }
 
-// stamped writes a new _meta.
-func (r *rewriter) stamped(e *envelope) {
+// putServerInfo writes a new _meta.
+func (r *rewriter) putServerInfo(e *envelope) {
 	r.Put(`{"`, protocol.MetaServerInfo, `":`)
 	r.PutValue(e.o.Server.Raw())
 	r.Put(`}`)
 }
 
 // stamp writes the origin of the result into an existing _meta.
-func (r *rewriter) stamp(from int, e *envelope) {
+func (r *rewriter) setServerInfo(from int, e *envelope) {
 	said := false
 	w := r.Walk(from)
 	for r.Next(&w) {

@@ -18,9 +18,9 @@ func newRewriter(p *plan, raw jsontext.Value) rewriter {
 	return rewriter{Edit: splice.NewEdit(raw), plan: p}
 }
 
-// whole rewrites a text that consists of one value of type o.
-func whole(p *plan, raw jsontext.Value, o object) (jsontext.Value, string) {
-	if !p.busy[o] || len(raw) == 0 {
+// rewriteValue rewrites a text that consists of one value of type o.
+func rewriteValue(p *plan, raw jsontext.Value, o object) (jsontext.Value, string) {
+	if !p.active[o] || len(raw) == 0 {
 		return raw, ""
 	}
 	r := newRewriter(p, raw)
@@ -68,11 +68,11 @@ func (r *rewriter) object(from, to int, o object) {
 		r.capabilities(from, to, o)
 	case block:
 		r.block(from, to)
-	case said:
+	case conversationBlock:
 		r.said(from, to)
 	case fields:
 		r.fields(from)
-	case question:
+	case formField:
 		r.question(from, to)
 	default:
 		r.members(from, o)

@@ -23,7 +23,7 @@ func (r *rewriter) tool(from, to int) {
 		if at, to := w.Span(); wanted && w.Is("annotations") {
 			wanted = false
 			if r.at(at) == '{' {
-				r.entitle(at, title)
+				r.addTitle(at, title)
 				continue
 			}
 			r.Cut(at, to) // some servers send null
@@ -44,8 +44,8 @@ func (r *rewriter) titled(title jsontext.Value) {
 	r.Put("}")
 }
 
-// entitle adds the title to annotations without one.
-func (r *rewriter) entitle(from int, title jsontext.Value) {
+// addTitle adds the title to annotations without one.
+func (r *rewriter) addTitle(from int, title jsontext.Value) {
 	w := r.Walk(from)
 	has := false
 	for r.Next(&w) {

@@ -30,7 +30,7 @@ func Wraps(schema jsontext.Value) bool {
 func wrappedSchema(schema jsontext.Value) (jsontext.Value, bool) {
 	inner, ok := schema, true
 	if !rebased(schema) {
-		inner, ok = moved(schema, maxSchemaDepth)
+		inner, ok = rebaseRefs(schema, maxSchemaDepth)
 	}
 	out := jsontext.Value(`{`)
 	if dialect, has := splice.Get(schema, "$schema"); has { // permitted only at the root
@@ -46,8 +46,8 @@ func rebased(schema jsontext.Value) bool {
 	return ok && !strings.HasPrefix(id, "#")
 }
 
-// moved returns a schema whose references lead to the member "result" of the new root.
-func moved(schema jsontext.Value, depth int) (out jsontext.Value, ok bool) {
+// rebaseRefs returns a schema whose references lead to the member "result" of the new root.
+func rebaseRefs(schema jsontext.Value, depth int) (out jsontext.Value, ok bool) {
 	ok = depth > 0
 	if !ok {
 		return schema, false
@@ -55,7 +55,7 @@ func moved(schema jsontext.Value, depth int) (out jsontext.Value, ok bool) {
 	switch schema.Kind() {
 	case '[':
 		return splice.MapElements(schema, func(v jsontext.Value) (jsontext.Value, bool) {
-			v, fits := moved(v, depth-1)
+			v, fits := rebaseRefs(v, depth-1)
 			ok = ok && fits
 			return v, true
 		}), ok
@@ -87,12 +87,12 @@ func movedMember(m splice.Member, depth int) (v jsontext.Value, ok bool) {
 			if rebased(named.Value) {
 				return named.Value, true
 			}
-			v, fits := moved(named.Value, depth-1)
+			v, fits := rebaseRefs(named.Value, depth-1)
 			ok = ok && fits
 			return v, true
 		}), ok
 	case m.Value.Kind() == '{' && rebased(m.Value):
 		return m.Value, true
 	}
-	return moved(m.Value, depth-1)
+	return rebaseRefs(m.Value, depth-1)
 }

@@ -22,7 +22,7 @@ const (
 	// MaxRounds bounds the number of rounds of questions within one call.
 	MaxRounds = 16
 	// MaxTime bounds a call with all of its rounds: 30 minutes, which is six questions of
-	// protocol.ParkTimeout each.
+	// protocol.InputTimeout each.
 	MaxTime = 30 * time.Minute
 	// Backoff is the wait before a retry if the server asked nothing. The wait doubles with each such
 	// retry, up to MaxBackoff. It starts again at Backoff after a question to the client.

@@ -22,9 +22,9 @@ type Options struct {
 	ElicitationID string
 	// NoRoots treats a client that fails to list its roots as a client without roots.
 	NoRoots bool
-	// Patience is the time that the client has to answer a question. 0 stands for
-	// protocol.ParkTimeout, 5 minutes.
-	Patience time.Duration
+	// AnswerTimeout is the time that the client has to answer a question. 0 stands for
+	// protocol.InputTimeout, 5 minutes.
+	AnswerTimeout time.Duration
 }
 
 // Drive is the state machine of one call. Create it with NewDrive. It is not safe for concurrent
@@ -33,13 +33,13 @@ type Drive struct {
 	options Options
 	params  jsontext.Value // of the client, without inputResponses and requestState
 
-	phase     Phase
-	state     jsontext.Value // of the last input_required result; empty for none
-	questions []question     // of the last input_required result
-	number    int            // of the last question
-	rounds    int
-	waits     int     // retries in a row without a question
-	visits    []visit // pages that the user agreed to visit
+	phase       Phase
+	state       jsontext.Value // of the last input_required result; empty for none
+	questions   []question     // of the last input_required result
+	number      int            // of the last question
+	rounds      int
+	idleRetries int     // retries in a row without a question
+	visits      []visit // pages that the user agreed to visit
 
 	now     time.Time // time of the current step
 	end     time.Time // latest end of the call
@@ -51,8 +51,8 @@ type Drive struct {
 // NewDrive returns the state machine for a call that has just arrived with params. Its first event
 // is Start.
 func NewDrive(now time.Time, params jsontext.Value, o Options) *Drive {
-	if o.Patience == 0 {
-		o.Patience = protocol.ParkTimeout
+	if o.AnswerTimeout == 0 {
+		o.AnswerTimeout = protocol.InputTimeout
 	}
 	return &Drive{options: o, params: mrtr.Strip(params), end: now.Add(MaxTime)}
 }
@@ -95,7 +95,7 @@ func (d *Drive) Step(now time.Time, in Event) []Effect {
 			d.refused(q, in.Err)
 		}
 	case Cancel:
-		d.leave()
+		d.stop()
 	case Abort:
 		if d.phase != Over {
 			d.fail(in.Err)
@@ -169,9 +169,9 @@ func (d *Drive) required(result jsontext.Value) {
 
 // round starts a round of questions to the client.
 func (d *Drive) round() {
-	d.phase, d.waits = Asking, 0
+	d.phase, d.idleRetries = Asking, 0
 	if d.rounds == MaxRounds {
-		d.often()
+		d.tooManyRounds()
 		return
 	}
 	d.rounds++
@@ -182,15 +182,15 @@ func (d *Drive) round() {
 // before.
 func (d *Drive) wait() {
 	d.phase = Waiting
-	if d.waits == MaxWaits {
-		d.often()
+	if d.idleRetries == MaxWaits {
+		d.tooManyRounds()
 		return
 	}
-	d.next = d.now.Add(Pause(d.waits))
-	d.waits++
+	d.next = d.now.Add(Pause(d.idleRetries))
+	d.idleRetries++
 }
 
-func (d *Drive) often() {
+func (d *Drive) tooManyRounds() {
 	d.fail(&protocol.Error{
 		Condition: protocol.ConditionInternal, Message: "the server asks too often",
 	})
@@ -202,12 +202,12 @@ func (d *Drive) invalid(cause error) {
 
 // fail ends the call with an error that did not come from the server.
 func (d *Drive) fail(err error) {
-	d.leave()
+	d.stop()
 	d.do(Effect{Do: Deliver, Err: err})
 }
 
-// leave ends the call. It cancels the work of the server and recalls the open questions.
-func (d *Drive) leave() {
+// stop ends the call. It cancels the work of the server and recalls the open questions.
+func (d *Drive) stop() {
 	if d.phase == Calling {
 		d.do(Effect{Do: Stop})
 	}

@@ -226,7 +226,7 @@ func TestDriveAgainstModel(t *testing.T) {
 			},
 			"pass": func(t *rapid.T) {
 				w.pass(rapid.SampledFrom([]time.Duration{rounds.Backoff, rounds.MaxBackoff, time.Minute,
-					protocol.ParkTimeout}).Draw(t, "time"))
+					protocol.InputTimeout}).Draw(t, "time"))
 			},
 			"sleep": func(t *rapid.T) { // no timer fires
 				w.now = w.now.Add(rapid.SampledFrom([]time.Duration{rounds.Backoff, time.Minute}).Draw(t,

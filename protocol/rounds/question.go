@@ -45,7 +45,7 @@ func (d *Drive) take(r mrtr.Required) error {
 		if mode, _ := splice.GetString(in.Params, "mode"); q.kind == mrtr.Elicitation && mode == "url" {
 			url, _ := splice.GetString(in.Params, "url")
 			q.visit = visit{key: in.Key, url: url}
-			if d.agreed(q.visit) {
+			if d.hasConsent(q.visit) {
 				q.answer = jsontext.Value(`{"action":"accept"}`)
 			}
 		}
@@ -54,7 +54,7 @@ func (d *Drive) take(r mrtr.Required) error {
 	return nil
 }
 
-func (d *Drive) agreed(v visit) bool {
+func (d *Drive) hasConsent(v visit) bool {
 	return slices.ContainsFunc(d.visits, func(past visit) bool {
 		return past.key == v.key && past.url == v.url
 	})
@@ -74,7 +74,7 @@ func (d *Drive) ask() {
 		}
 		busy = busy || elicits
 		d.number++
-		q.number, q.deadline = d.number, d.now.Add(d.options.Patience)
+		q.number, q.deadline = d.number, d.now.Add(d.options.AnswerTimeout)
 		params := q.input.Params
 		if q.visit.url != "" {
 			q.visit.id = fmt.Sprintf("%s-%d", d.options.ElicitationID, q.number)
@@ -94,7 +94,7 @@ func (d *Drive) answered(q *question, result jsontext.Value) {
 	if action, _ := splice.GetString(result, "action"); q.visit.url != "" && action == "accept" {
 		d.visits = append(d.visits, q.visit)
 	}
-	d.settle(q, q.kind.Bare(result))
+	d.settle(q, q.kind.EmbeddedAnswer(result))
 }
 
 // refused handles a question without an answer. For an elicitation the server receives a

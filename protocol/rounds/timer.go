@@ -11,16 +11,16 @@ func (d *Drive) expire() {
 	case d.phase == Waiting && !d.now.Before(d.next):
 		d.call()
 	case d.phase == Asking:
-		d.impatient()
+		d.expireQuestions()
 	}
 }
 
-// impatient recalls the questions that timed out.
-func (d *Drive) impatient() {
+// expireQuestions recalls the questions that timed out.
+func (d *Drive) expireQuestions() {
 	for i := 0; d.phase == Asking && i < len(d.questions); i++ {
 		if q := &d.questions[i]; q.open() && !d.now.Before(q.deadline) {
 			d.do(Effect{Do: Recall, Question: q.number})
-			d.refused(q, protocol.Timeout(d.options.Patience))
+			d.refused(q, protocol.Timeout(d.options.AnswerTimeout))
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// without lists the members of params that differ between a request and its retry.
-var without = []string{"_meta", "inputResponses", "requestState"}
+// volatileMembers lists the members of params that differ between a request and its retry.
+var volatileMembers = []string{"_meta", "inputResponses", "requestState"}
 
 // canonical hashes the length of the canonical form of params, and then the form itself. The form
 // is that of jsontext.Value.Format with jsontext.ReorderRawObjects. Format would make two copies of
@@ -22,9 +22,9 @@ var without = []string{"_meta", "inputResponses", "requestState"}
 // members are out of order, and writes the form twice: once to measure it and once to hash it. A
 // text that is not JSON is hashed unchanged.
 func canonical(h hash.Hash, params jsontext.Value) {
-	f := form{raw: params}
+	f := canonicalForm{raw: params}
 	if !f.read() {
-		field(h, splice.Without(params, without...))
+		field(h, splice.Without(params, volatileMembers...))
 		return
 	}
 	var size counter
@@ -44,8 +44,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// form is a JSON text, with the parts whose order differs in the canonical form.
-type form struct {
+// canonicalForm is a JSON text, with the parts whose order differs in the canonical form.
+type canonicalForm struct {
 	raw     []byte
 	open    []member         // of the objects that are being read
 	sorted  map[int32]object // the objects whose members change, by their start
@@ -61,12 +61,12 @@ type member struct{ from, name, to int32 }
 // object is the end of an object, and the range of its members.
 type object struct{ to, first, last int32 }
 
-// deepest bounds the nesting of values. It is deeper than the limits for decoding, and safe for any
-// stack.
-const deepest = 1 << 10
+// maxDepth bounds the nesting of values. It is deeper than the limits for decoding, and safe for
+// any stack.
+const maxDepth = 1 << 10
 
 // read checks the text and records its objects. It also detects duplicate names.
-func (f *form) read() bool {
+func (f *canonicalForm) read() bool {
 	d := jsontext.NewDecoder(bytes.NewBuffer(f.raw), jsontext.AllowDuplicateNames(true))
 	if !f.value(d) {
 		return false
@@ -75,8 +75,8 @@ func (f *form) read() bool {
 	return err == io.EOF
 }
 
-func (f *form) value(d *jsontext.Decoder) bool {
-	if d.StackDepth() > deepest {
+func (f *canonicalForm) value(d *jsontext.Decoder) bool {
+	if d.StackDepth() > maxDepth {
 		return false
 	}
 	first, err := d.ReadToken()
@@ -98,13 +98,13 @@ func (f *form) value(d *jsontext.Decoder) bool {
 }
 
 // object reads the rest of an object. It omits some members of params itself.
-func (f *form) object(d *jsontext.Decoder) bool {
+func (f *canonicalForm) object(d *jsontext.Decoder) bool {
 	from, base, top, asIs := at(d)-1, len(f.open), d.StackDepth() == 1, true
 	for d.PeekKind() != '}' {
 		name, err := d.ReadValue()
 		m := member{from: at(d) - int32(len(name)), name: at(d)}
 		named := func(w string) bool { return splice.Equal(name, w) }
-		leave := err == nil && top && slices.ContainsFunc(without, named)
+		leave := err == nil && top && slices.ContainsFunc(volatileMembers, named)
 		if err != nil || !f.value(d) {
 			return false
 		}
@@ -138,7 +138,7 @@ func (f *form) object(d *jsontext.Decoder) bool {
 func at(d *jsontext.Decoder) int32 { return int32(d.InputOffset()) }
 
 // compare orders names by their UTF-16 code units (RFC 8785 §3.2.3).
-func (f *form) compare(a, b member) int {
+func (f *canonicalForm) compare(a, b member) int {
 	x, y := f.raw[a.from+1:a.name-1], f.raw[b.from+1:b.name-1]
 	if plain(x) && plain(y) {
 		return bytes.Compare(x, y)
@@ -155,7 +155,7 @@ func plain(name []byte) bool {
 }
 
 // write writes a part of the text in the canonical form.
-func (f *form) write(w io.Writer, from, to int) {
+func (f *canonicalForm) write(w io.Writer, from, to int) {
 	for from < to {
 		switch f.raw[from] {
 		case ' ', '\n', '\r', '\t':
@@ -181,7 +181,7 @@ func (f *form) write(w io.Writer, from, to int) {
 }
 
 // list writes an object with these members.
-func (f *form) list(w io.Writer, members []member) {
+func (f *canonicalForm) list(w io.Writer, members []member) {
 	_, _ = io.WriteString(w, "{")
 	for i, m := range members {
 		if i > 0 {

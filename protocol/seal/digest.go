@@ -46,9 +46,9 @@ type Binding struct {
 	Params                      Digest
 }
 
-// authenticated returns the additional data of the encryption: a hash of the head of the token and
+// additionalData returns the additional data of the encryption: a hash of the head of the token and
 // the binding.
-func (b Binding) authenticated(head string) []byte {
+func (b Binding) additionalData(head string) []byte {
 	h := sha256.New()
 	for _, part := range []string{"mcpd requestState", head, b.Tenant, b.Principal,
 		b.Upstream, b.Method} {

@@ -88,7 +88,7 @@ func (r *Ring) Seal(b Binding, s State) (string, error) {
 	if _, err := io.ReadFull(r.random, sealed); err != nil {
 		return "", fmt.Errorf("no nonce: %w", err)
 	}
-	sealed = r.first.Seal(sealed, sealed, plain, b.authenticated(r.head))
+	sealed = r.first.Seal(sealed, sealed, plain, b.additionalData(r.head))
 	return r.head + base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 
@@ -102,7 +102,7 @@ func (r *Ring) Open(now time.Time, b Binding, token string) (State, error) {
 	if len(sealed) < n {
 		sealed = make([]byte, n) // refused below, after the same work
 	}
-	plain, err := aead.Open(nil, sealed[:n], sealed[n:], b.authenticated(head))
+	plain, err := aead.Open(nil, sealed[:n], sealed[n:], b.additionalData(head))
 	if err != nil {
 		return State{}, protocol.StateInvalid("requestState")
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // text writes the string that begins there with the fewest possible escapes, and returns its end.
-func (f *form) text(w io.Writer, from int) (end int) {
+func (f *canonicalForm) text(w io.Writer, from int) (end int) {
 	for at := from + 1; ; {
 		at += bytes.IndexAny(f.raw[at:], `"\`)
 		switch {
@@ -26,7 +26,7 @@ func (f *form) text(w io.Writer, from int) (end int) {
 }
 
 // escapes writes the consecutive escapes that begin there, and returns their length in the text.
-func (f *form) escapes(w io.Writer, at int) (n int) {
+func (f *canonicalForm) escapes(w io.Writer, at int) (n int) {
 	// All of them at once could be as long as a large request.
 	const enough = 1 << 10
 	for n < enough && f.raw[at+n] == '\\' {

@@ -13,16 +13,17 @@ type Kind uint8
 
 // The kinds. Tokens contain the numbers, so a number never changes its meaning.
 const (
-	// Wrap holds a modern server's own state, which goes to the server with the retry.
-	Wrap Kind = 1
+	// UpstreamState holds a modern server's own state, which goes to the server with the retry.
+	UpstreamState Kind = 1
 	// Held names a held call of a legacy server, which waits for the answers.
 	Held Kind = 2
 	// Task names a task of a modern server. Requests about the task go to that server.
 	Task Kind = 3
-	// Kept names a task that the host itself runs.
-	Kept Kind = 4
-	// Anew marks a call that ended because its user must visit a page. The retry is a new call.
-	Anew Kind = 5
+	// HostTask names a task that the host itself runs.
+	HostTask Kind = 4
+	// RepeatedCall marks a call that ended because its user must visit a page. The retry is a new
+	// call.
+	RepeatedCall Kind = 5
 )
 
 // State is the content of a token.
@@ -33,7 +34,7 @@ type State struct {
 	Upstream jsontext.Value
 	// Instance is, for Held, the host that holds the call, and for Task the server.
 	Instance string
-	// Handle identifies, for Held and Kept, the call or task at its host.
+	// Handle identifies, for Held and HostTask, the call or task at its host.
 	Handle [16]byte
 	// Round is, for Held, the number of the questions to answer. Kept: the form in which the client
 	// speaks of tasks. Anew: the number of calls so far.
@@ -48,7 +49,7 @@ const fixed = 1 + 8 + 4 + 16
 
 func (s State) encode() ([]byte, error) {
 	switch {
-	case s.Kind < Wrap || s.Kind > Anew:
+	case s.Kind < UpstreamState || s.Kind > RepeatedCall:
 		return nil, fmt.Errorf("state of kind %d", s.Kind)
 	case len(s.Upstream) > MaxUpstream:
 		return nil, fmt.Errorf("the server's state has %d bytes, more than %d", len(s.Upstream),
@@ -78,12 +79,12 @@ func decode(in []byte) (s State, ok bool) {
 	s.Expiry = time.UnixMilli(int64(binary.BigEndian.Uint64(in[1:])))
 	s.Round = binary.BigEndian.Uint32(in[9:])
 	copy(s.Handle[:], in[13:])
-	instance, rest, ok := cut(in[fixed:])
+	instance, rest, ok := splitPart(in[fixed:])
 	if !ok {
 		return State{}, false
 	}
-	upstream, rest, ok := cut(rest)
-	if !ok || len(rest) > 0 || s.Kind < Wrap || s.Kind > Anew {
+	upstream, rest, ok := splitPart(rest)
+	if !ok || len(rest) > 0 || s.Kind < UpstreamState || s.Kind > RepeatedCall {
 		return State{}, false
 	}
 	s.Instance = string(instance)
@@ -93,8 +94,8 @@ func decode(in []byte) (s State, ok bool) {
 	return s, true
 }
 
-// cut splits a part, which is preceded by its length, off the front.
-func cut(in []byte) (part, rest []byte, ok bool) {
+// splitPart splits a part, which is preceded by its length, off the front.
+func splitPart(in []byte) (part, rest []byte, ok bool) {
 	n, size := binary.Uvarint(in)
 	if size <= 0 || n > uint64(len(in)-size) {
 		return nil, nil, false

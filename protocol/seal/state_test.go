@@ -8,7 +8,7 @@ import (
 
 // A text with another layout is not a state, even if it was sealed with the host's key.
 func FuzzDecode(f *testing.F) {
-	whole, err := State{Kind: Wrap, Upstream: []byte(`"s"`), Instance: "i",
+	whole, err := State{Kind: UpstreamState, Upstream: []byte(`"s"`), Instance: "i",
 		Expiry: time.UnixMilli(1)}.encode()
 	if err != nil {
 		f.Fatal(err)

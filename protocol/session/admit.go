@@ -27,7 +27,7 @@ func (l *Lifecycle) admitFromClient(now time.Time, method string) ([]Effect, err
 		if method == "initialize" || method == "ping" || note && method != "notifications/initialized" {
 			break
 		}
-		return nil, protocol.NotInitialized(l.phase.String(), protocol.Action(method))
+		return nil, protocol.NotInitialized(l.phase.String(), protocol.MethodAction(method))
 	case Initialized:
 		switch {
 		case method == "initialize":
@@ -38,7 +38,7 @@ func (l *Lifecycle) admitFromClient(now time.Time, method string) ([]Effect, err
 		case l.unordered:
 			return l.Step(now, Overtake)
 		default:
-			return nil, protocol.NotInitialized(l.phase.String(), protocol.Action(method))
+			return nil, protocol.NotInitialized(l.phase.String(), protocol.MethodAction(method))
 		}
 	case Ready:
 		if method == "initialize" {
@@ -67,7 +67,7 @@ func (l *Lifecycle) admitFromServer(now time.Time, method string) error {
 	case Initialized:
 	case PreInitialization, Initializing:
 		if method != "ping" && !strings.HasPrefix(method, "notifications/") {
-			return protocol.NotInitialized(l.phase.String(), protocol.Action(method))
+			return protocol.NotInitialized(l.phase.String(), protocol.MethodAction(method))
 		}
 	default:
 		return protocol.SessionGone()

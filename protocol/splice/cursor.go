@@ -9,11 +9,11 @@ import (
 
 // cursor iterates over the items of one object or array.
 type cursor struct {
-	raw    []byte
-	at     int // start of the next item's bytes; the closing bracket once closed
-	object bool
-	any    bool // an item came before
-	closed bool // the closing bracket was reached
+	raw      []byte
+	at       int // start of the next item's bytes; the closing bracket once closed
+	object   bool
+	hasItems bool // an item came before
+	closed   bool // the closing bracket was reached
 }
 
 // item is one member or element. Its bytes extend from the bracket or comma before it to the comma
@@ -21,7 +21,7 @@ type cursor struct {
 //
 //	start  from      value    end stop
 //	{      "name" :  12345        ,
-type item struct{ start, from, colon, value, end, stop int }
+type item struct{ start, from, colon, value, end, after int }
 
 func (it item) nameOf(raw []byte) jsontext.Value {
 	return raw[it.from:it.colon:it.colon]
@@ -32,12 +32,12 @@ func (it item) valueOf(raw []byte) jsontext.Value { return raw[it.value:it.end:i
 // cut returns the span to remove with the item: its bytes and one comma beside them.
 func (it item) cut(raw []byte) (from, to int) {
 	switch {
-	case raw[it.stop] == ',':
-		return it.start, it.stop + 1
+	case raw[it.after] == ',':
+		return it.start, it.after + 1
 	case raw[it.start-1] == ',':
-		return it.start - 1, it.stop
+		return it.start - 1, it.after
 	}
-	return it.start, it.stop
+	return it.start, it.after
 }
 
 // open starts an iteration over the container whose bracket is at that place.
@@ -66,7 +66,7 @@ func (c *cursor) enter() (it item, ok bool) {
 	if it.from >= len(raw) {
 		return it, false
 	}
-	if !c.any && (raw[it.from] == '}' || raw[it.from] == ']') {
+	if !c.hasItems && (raw[it.from] == '}' || raw[it.from] == ']') {
 		c.at, c.closed = it.from, true
 		return it, false
 	}
@@ -90,25 +90,25 @@ func (c *cursor) leave(it *item) (ok bool) {
 	if it.end, ok = skipValue(raw, it.value); !ok {
 		return false
 	}
-	it.stop = skipSpace(raw, it.end)
-	if it.stop >= len(raw) {
+	it.after = skipSpace(raw, it.end)
+	if it.after >= len(raw) {
 		return false
 	}
-	switch raw[it.stop] {
+	switch raw[it.after] {
 	case ',':
-		c.at = it.stop + 1
+		c.at = it.after + 1
 	case '}', ']':
-		c.at, c.closed = it.stop, true
+		c.at, c.closed = it.after, true
 	default:
 		return false
 	}
-	c.any = true
+	c.hasItems = true
 	return true
 }
 
-// find enters the member with that name, or the element with that index, in the container at that
-// place.
-func find(raw []byte, at int, name string) (it item, c cursor, ok bool) {
+// findItem enters the member with that name, or the element with that index, in the container at
+// that place.
+func findItem(raw []byte, at int, name string) (it item, c cursor, ok bool) {
 	if c, ok = open(raw, at); !ok || c.object && lacks(raw[at:], name) {
 		return it, c, false
 	}
@@ -119,7 +119,7 @@ func find(raw []byte, at int, name string) (it item, c cursor, ok bool) {
 		}
 	}
 	for {
-		if it, ok = c.enter(); !ok || c.object && same(it.nameOf(raw), name) || index == 0 {
+		if it, ok = c.enter(); !ok || c.object && nameEquals(it.nameOf(raw), name) || index == 0 {
 			return it, c, ok
 		}
 		if !c.leave(&it) {

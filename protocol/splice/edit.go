@@ -5,10 +5,10 @@ import "github.com/go-json-experiment/json/jsontext"
 // Edit changes JSON in many places in one pass from front to back. It makes one copy, or none if
 // nothing changes. Offsets refer to the original text.
 type Edit struct {
-	raw    jsontext.Value
-	out    []byte
-	done   int  // raw[:done] was copied to out or cut
-	broken bool // raw is not valid JSON, so the result is raw unchanged
+	raw     jsontext.Value
+	out     []byte
+	done    int  // raw[:done] was copied to out or cut
+	invalid bool // raw is not valid JSON, so the result is raw unchanged
 }
 
 // slack is the usual growth of an edited text, in bytes. It avoids a second allocation.
@@ -56,7 +56,7 @@ func (e *Edit) Replace(from, to int, with jsontext.Value) {
 // Result returns the text with all changes. It returns the original text if nothing changed or the
 // text is not valid JSON.
 func (e *Edit) Result() jsontext.Value {
-	if e.out == nil || e.broken {
+	if e.out == nil || e.invalid {
 		return e.raw
 	}
 	return append(e.out, e.raw[e.done:]...)
@@ -80,11 +80,11 @@ func (e *Edit) Walk(at int) Walk {
 //
 // A Walk holds no pointer to its Edit, so both can live on the stack.
 type Walk struct {
-	c    cursor
-	it   item
-	ok   bool
-	kept int  // items that stay, including the current one
-	gone bool // the current item was dropped
+	c       cursor
+	it      item
+	ok      bool
+	kept    int  // items that stay, including the current one
+	dropped bool // the current item was dropped
 }
 
 // Next advances to the next item and reports whether there is one.
@@ -95,10 +95,10 @@ func (e *Edit) Next(w *Walk) bool {
 	it, ok := w.c.next()
 	if !ok {
 		w.ok = false
-		e.broken = e.broken || !w.c.closed
+		e.invalid = e.invalid || !w.c.closed
 		return false
 	}
-	w.it, w.gone = it, false
+	w.it, w.dropped = it, false
 	w.kept++
 	return true
 }
@@ -113,7 +113,7 @@ func (w *Walk) Name() jsontext.Value {
 }
 
 // Is reports whether the current member has that name, with or without escapes in the text.
-func (w *Walk) Is(name string) bool { return same(w.Name(), name) }
+func (w *Walk) Is(name string) bool { return nameEquals(w.Name(), name) }
 
 // Value is the original value of the current item.
 func (w *Walk) Value() jsontext.Value { return w.it.valueOf(w.c.raw) }
@@ -124,15 +124,15 @@ func (w *Walk) Span() (from, to int) { return w.it.value, w.it.end }
 // Drop removes the current item, with one comma beside it.
 func (e *Edit) Drop(w *Walk) {
 	w.kept--
-	w.gone = true
+	w.dropped = true
 	switch {
 	// The comma before the item goes too. An item that was dropped before it left that comma.
 	case w.kept > 0:
-		e.Cut(w.it.start-1, w.it.stop)
-	case w.c.raw[w.it.stop] == ',':
-		e.Cut(w.it.start, w.it.stop+1)
+		e.Cut(w.it.start-1, w.it.after)
+	case w.c.raw[w.it.after] == ',':
+		e.Cut(w.it.start, w.it.after+1)
 	default:
-		e.Cut(w.it.start, w.it.stop)
+		e.Cut(w.it.start, w.it.after)
 	}
 }
 
@@ -142,8 +142,8 @@ func (e *Edit) Set(w *Walk, value jsontext.Value) { e.Replace(w.it.value, w.it.e
 // Rename replaces the name of the current member. Call it before a change of the member's value.
 func (e *Edit) Rename(w *Walk, name string) { e.Replace(w.it.from, w.it.colon, Quote(name)) }
 
-// Turn removes the current item with its name. The next Put takes its place.
-func (e *Edit) Turn(w *Walk) { e.Cut(w.it.from, w.it.end) }
+// CutItem removes the current item with its name. The next Put takes its place.
+func (e *Edit) CutItem(w *Walk) { e.Cut(w.it.from, w.it.end) }
 
 // Add adds a member after the last one. The walk must have ended.
 func (e *Edit) Add(w *Walk, name string, value jsontext.Value) {
@@ -159,7 +159,7 @@ func (e *Edit) Add(w *Walk, name string, value jsontext.Value) {
 // have ended. If the value is neither an object nor an array, Append returns false and the edit has
 // no result but the original text.
 func (e *Edit) Append(w *Walk) bool {
-	if e.broken = e.broken || !w.c.closed; e.broken {
+	if e.invalid = e.invalid || !w.c.closed; e.invalid {
 		return false
 	}
 	e.after(w)
@@ -169,7 +169,7 @@ func (e *Edit) Append(w *Walk) bool {
 // after moves to the place after the last item, and writes a comma if needed.
 func (e *Edit) after(w *Walk) {
 	at := w.c.at
-	if w.kept > 0 && !w.gone {
+	if w.kept > 0 && !w.dropped {
 		at = w.it.end
 	}
 	at = max(at, e.done)
@@ -181,5 +181,5 @@ func (e *Edit) after(w *Walk) {
 
 // Equal reports whether v is the JSON string of text, with or without escapes.
 func Equal(v jsontext.Value, text string) bool {
-	return len(v) > 0 && v[0] == '"' && same(v, text)
+	return len(v) > 0 && v[0] == '"' && nameEquals(v, text)
 }

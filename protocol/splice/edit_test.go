@@ -31,7 +31,7 @@ func TestEditChangesMembersInOnePass(t *testing.T) {
 		{"drop all", `{"a":1,"b":2}`, `{}`, func(e *splice.Edit) { each(e, 0, (*splice.Edit).Drop) }},
 		{"turn", `{"a":1,"b":2}`, `{"x":[],"y":0,"b":2}`, func(e *splice.Edit) {
 			each(e, 0, on("a", func(e *splice.Edit, w *splice.Walk) {
-				e.Turn(w)
+				e.CutItem(w)
 				e.Put(`"x":[],`, `"y":0`)
 			}))
 		}},

@@ -47,7 +47,7 @@ func Kind(raw jsontext.Value, path ...string) jsontext.Kind {
 func place(raw jsontext.Value, path []string) (at int, ok bool) {
 	at = skipSpace(raw, 0)
 	for _, name := range path {
-		it, _, ok := find(raw, at, name)
+		it, _, ok := findItem(raw, at, name)
 		if !ok {
 			return 0, false
 		}
@@ -92,11 +92,11 @@ func Set(raw, value jsontext.Value, path ...string) (jsontext.Value, error) {
 		return value, nil
 	}
 	if len(raw) == 0 {
-		return nest(nil, value, path), nil
+		return wrapInObjects(nil, value, path), nil
 	}
 	at := skipSpace(raw, 0)
 	for i := 0; ; i++ {
-		it, c, ok := find(raw, at, path[i])
+		it, c, ok := findItem(raw, at, path[i])
 		switch {
 		case !ok || i == len(path)-1 && !c.leave(&it):
 			return insert(raw, at, value, path, i)
@@ -111,7 +111,7 @@ func Set(raw, value jsontext.Value, path ...string) (jsontext.Value, error) {
 func SetString(raw jsontext.Value, text string, path ...string) (jsontext.Value, error) {
 	at := skipSpace(raw, 0)
 	for i, name := range path {
-		it, c, ok := find(raw, at, name)
+		it, c, ok := findItem(raw, at, name)
 		if !ok || i == len(path)-1 && !c.leave(&it) {
 			break
 		}
@@ -132,7 +132,7 @@ func Elide(raw jsontext.Value, name string, least int) (short, long jsontext.Val
 	if len(raw) < least {
 		return raw, nil
 	}
-	it, c, ok := find(raw, skipSpace(raw, 0), name)
+	it, c, ok := findItem(raw, skipSpace(raw, 0), name)
 	if !ok || !c.object || raw[it.value] != '{' || !c.leave(&it) || it.end-it.value < least {
 		return raw, nil
 	}
@@ -160,11 +160,11 @@ func insert(raw jsontext.Value, at int, value jsontext.Value, path []string,
 	}
 	member, _ = jsontext.AppendQuote(member, path[i])
 	member = append(member, ':')
-	return replace(raw, end, end, nest(member, value, path[i+1:])), nil
+	return replace(raw, end, end, wrapInObjects(member, value, path[i+1:])), nil
 }
 
-// nest appends value, wrapped in an object for each name of the path.
-func nest(dst []byte, value jsontext.Value, path []string) []byte {
+// wrapInObjects appends value, wrapped in an object for each name of the path.
+func wrapInObjects(dst []byte, value jsontext.Value, path []string) []byte {
 	for _, name := range path {
 		dst = append(dst, '{')
 		dst, _ = jsontext.AppendQuote(dst, name)
@@ -182,7 +182,7 @@ func nest(dst []byte, value jsontext.Value, path []string) []byte {
 func Delete(raw jsontext.Value, path ...string) (jsontext.Value, bool) {
 	at := skipSpace(raw, 0)
 	for i, name := range path {
-		it, c, ok := find(raw, at, name)
+		it, c, ok := findItem(raw, at, name)
 		if !ok || i == len(path)-1 && !c.leave(&it) {
 			return raw, false
 		}
@@ -210,7 +210,7 @@ type Member struct {
 }
 
 // Is reports whether the member has that name, with or without escapes in the text.
-func (m Member) Is(name string) bool { return same(m.Name, name) }
+func (m Member) Is(name string) bool { return nameEquals(m.Name, name) }
 
 // Key is the member's name without quotes and escapes.
 func (m Member) Key() string {
@@ -295,11 +295,11 @@ func Without(raw jsontext.Value, names ...string) jsontext.Value {
 // nothing changes.
 func rewrite(raw jsontext.Value, c cursor, f func(item) (jsontext.Value, bool)) jsontext.Value {
 	var out []byte
-	kept, stop := 0, c.at // stop is the end of the unchanged items, without the comma after it
+	kept, stop := 0, c.at // after is the end of the unchanged items, without the comma after it
 	for it, ok := c.next(); ok; it, ok = c.next() {
 		value, keep := f(it)
 		if out == nil && keep && bytes.Equal(value, it.valueOf(raw)) {
-			kept, stop = kept+1, it.stop
+			kept, stop = kept+1, it.after
 			continue
 		}
 		if out == nil {
@@ -313,7 +313,7 @@ func rewrite(raw jsontext.Value, c cursor, f func(item) (jsontext.Value, bool)) 
 		}
 		out = append(out, raw[it.start:it.value]...)
 		out = append(out, value...)
-		out = append(out, raw[it.end:it.stop]...)
+		out = append(out, raw[it.end:it.after]...)
 		kept++
 	}
 	if out == nil || !c.closed {
@@ -322,8 +322,8 @@ func rewrite(raw jsontext.Value, c cursor, f func(item) (jsontext.Value, bool)) 
 	return append(out, raw[c.at:]...)
 }
 
-// same compares a quoted name with a plain one.
-func same(quoted []byte, name string) bool {
+// nameEquals compares a quoted name with a plain one.
+func nameEquals(quoted []byte, name string) bool {
 	if len(quoted) < 2 {
 		return false
 	}

@@ -20,7 +20,7 @@ func TestFilterOfExtensions(t *testing.T) {
 		if err != nil || string(f.Extensions) != want {
 			t.Errorf("%s: %s, %v", params, f.Extensions, err)
 		}
-		named, ok := subscription.Named(f.Name())
+		named, ok := subscription.FilterFromName(f.Name())
 		if ok != (want != "") || string(named.Extensions) != want {
 			t.Errorf("%s: named %q leads to %s, %t", params, f.Name(), named.Extensions, ok)
 		}
@@ -31,7 +31,7 @@ func TestFilterOfExtensions(t *testing.T) {
 			t.Errorf("granted %s", got.Extensions)
 		}
 	}
-	if _, ok := subscription.Named("file:///x"); ok {
+	if _, ok := subscription.FilterFromName("file:///x"); ok {
 		t.Error("a URI is taken for a filter")
 	}
 }

@@ -23,20 +23,20 @@ type Queue[T any] struct {
 }
 
 type item[T any] struct {
-	about Topic
-	value T
-	gone  bool // evicted
+	about   Topic
+	value   T
+	evicted bool // evicted
 }
 
-// Change reports whether a notification with that method only announces a change, so that one of
+// IsChange reports whether a notification with that method only announces a change, so that one of
 // several is enough.
-func Change(method string) bool {
+func IsChange(method string) bool {
 	return ListChanged(method) || method == updated || method == Quarantined
 }
 
 // Push adds a notification. It returns false if the queue is full and dropped the notification.
 func (q *Queue[T]) Push(about Topic, value T) bool {
-	change := Change(about.Method)
+	change := IsChange(about.Method)
 	if at, ok := q.changes[about]; ok {
 		q.bytes += q.size(value) - q.size(q.items[at-q.base].value)
 		q.items[at-q.base].value = value
@@ -46,7 +46,7 @@ func (q *Queue[T]) Push(about Topic, value T) bool {
 	if limit == 0 {
 		limit = protocol.MaxNotifications
 	}
-	if q.live >= limit && !(change && q.displace()) {
+	if q.live >= limit && !(change && q.evict()) {
 		q.dropped++
 		return false
 	}
@@ -62,12 +62,12 @@ func (q *Queue[T]) Push(about Topic, value T) bool {
 	return true
 }
 
-// displace evicts the oldest notification that is not a change.
-func (q *Queue[T]) displace() bool {
+// evict evicts the oldest notification that is not a change.
+func (q *Queue[T]) evict() bool {
 	for i := q.first; i < len(q.items); i++ {
-		if it := &q.items[i]; !it.gone && !Change(it.about.Method) {
+		if it := &q.items[i]; !it.evicted && !IsChange(it.about.Method) {
 			q.bytes -= q.size(it.value)
-			*it = item[T]{gone: true}
+			*it = item[T]{evicted: true}
 			q.live--
 			q.dropped++
 			return true
@@ -82,7 +82,7 @@ func (q *Queue[T]) Pop() (about Topic, value T, ok bool) {
 		it := q.items[q.first]
 		q.items[q.first] = item[T]{}
 		q.first++
-		if it.gone {
+		if it.evicted {
 			continue
 		}
 		q.live--

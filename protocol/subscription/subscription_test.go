@@ -40,8 +40,8 @@ func TestMatch(t *testing.T) {
 		"resource": {{Method: updated, Server: "files", URI: "file:///srv/a"}},
 		"folder":   {{Method: updated, URI: "file:///srv/"}},
 		"config":   {{Method: updated, URI: "config://system"}},
-		"overAll":  {{Method: subscription.All, Over: "mine"}},
-		"overOne":  {{Method: subscription.Any, Server: "files", Over: "mine"}},
+		"overAll":  {{Method: subscription.All, Connection: "mine"}},
+		"overOne":  {{Method: subscription.Any, Server: "files", Connection: "mine"}},
 	} {
 		for _, topic := range topics {
 			table.Subscribe(who, topic)
@@ -69,15 +69,15 @@ func TestMatch(t *testing.T) {
 		{subscription.Topic{Method: updated, Server: "search", URI: "config://"}, "all both"},
 		{subscription.Topic{Method: updated, Server: "search", URI: "plain"}, "all both"},
 		{subscription.Topic{Method: "notifications/tasks", URI: "file:///srv/a"}, "all both"},
-		{subscription.Topic{Method: message, Server: "files", Over: "mine"},
+		{subscription.Topic{Method: message, Server: "files", Connection: "mine"},
 			"all both filesAny overAll overOne"},
-		{subscription.Topic{Method: message, Server: "search", Over: "mine"}, "all both overAll"},
-		{subscription.Topic{Method: message, Server: "search", Over: "yours"}, "all both"},
-		{subscription.Topic{Method: updated, Server: "search", URI: "plain", Over: "mine"},
+		{subscription.Topic{Method: message, Server: "search", Connection: "mine"}, "all both overAll"},
+		{subscription.Topic{Method: message, Server: "search", Connection: "yours"}, "all both"},
+		{subscription.Topic{Method: updated, Server: "search", URI: "plain", Connection: "mine"},
 			"all both overAll"},
-		{subscription.Topic{Method: toolsChanged, Server: "files", Over: "mine"},
+		{subscription.Topic{Method: toolsChanged, Server: "files", Connection: "mine"},
 			"all both files filesAny overOne tools"},
-		{subscription.Topic{Method: toolsChanged, Over: "mine"}, "all both overAll tools"},
+		{subscription.Topic{Method: toolsChanged, Connection: "mine"}, "all both overAll tools"},
 	} {
 		if got := matched(&table, tc.about); got != tc.want {
 			t.Errorf("%v: got %s, want %s", tc.about, got, tc.want)
@@ -274,9 +274,9 @@ func TestChangesCoalesceAndComeThrough(t *testing.T) {
 	if got := drain(); got != "a2 b1 c1" {
 		t.Errorf("got %s", got)
 	}
-	q.Push(subscription.Topic{Method: toolsChanged, Server: "a", Over: "mine"}, "m1")
-	q.Push(subscription.Topic{Method: toolsChanged, Server: "a", Over: "yours"}, "y1")
-	q.Push(subscription.Topic{Method: toolsChanged, Server: "a", Over: "mine"}, "m2")
+	q.Push(subscription.Topic{Method: toolsChanged, Server: "a", Connection: "mine"}, "m1")
+	q.Push(subscription.Topic{Method: toolsChanged, Server: "a", Connection: "yours"}, "y1")
+	q.Push(subscription.Topic{Method: toolsChanged, Server: "a", Connection: "mine"}, "m2")
 	if got := drain(); got != "m2 y1" {
 		t.Errorf("changes told over two connections are for two subscribers: got %s", got)
 	}
@@ -299,10 +299,10 @@ func TestQueueProperties(t *testing.T) {
 				if !ok && q.Len() > 0 {
 					t.Fatal("no notification, but some are queued")
 				}
-				if ok && subscription.Change(about.Method) && last[about.Server] != v {
+				if ok && subscription.IsChange(about.Method) && last[about.Server] != v {
 					t.Fatalf("%s: got %d, the latest is %d", about.Server, v, last[about.Server])
 				}
-				if ok && !subscription.Change(about.Method) {
+				if ok && !subscription.IsChange(about.Method) {
 					if v <= popped {
 						t.Fatalf("%d after %d", v, popped)
 					}

@@ -10,9 +10,9 @@ import (
 const Any = "*"
 
 // All is the method of a topic for a subscriber that sees the merged list of all servers. Together
-// with Over, it covers the notifications of every server over such a connection, so that one topic
-// suffices for any number of servers. Of the list changes it covers only those without a server,
-// which are sent once for all servers.
+// with Connection, it covers the notifications of every server over such a connection, so that one
+// topic suffices for any number of servers. Of the list changes it covers only those without a
+// server, which are sent once for all servers.
 const All = "+"
 
 // Quarantined is the method of the internal notification that a server is quarantined. No client
@@ -33,22 +33,23 @@ func Covers(subscribed, updated string) bool {
 }
 
 // Topic is the object of a subscription, and the subject of a notification. In a subscription an
-// empty Server stands for any server, an empty URI for any resource, and an empty Over for any
-// connection. In a notification an empty member means that the notification is about no particular
-// one.
+// empty Server stands for any server, an empty URI for any resource, and an empty Connection for
+// any connection. In a notification an empty member means that the notification is about no
+// particular one.
 type Topic struct {
 	Method string // of the notification, or Any, or All
 	Server string // the server that sent the notification
 	URI    string // the resource, or the id of a task
-	// Over names the connection to the server. Different subscribers may use different connections.
-	Over string
+	// Connection names the connection to the server. Different subscribers may use different
+	// connections.
+	Connection string
 }
 
 // Compare orders topics.
 func (t Topic) Compare(o Topic) int {
 	return cmp.Or(strings.Compare(t.Method, o.Method), strings.Compare(t.Server, o.Server),
 		strings.Compare(t.URI, o.URI),
-		strings.Compare(t.Over, o.Over))
+		strings.Compare(t.Connection, o.Connection))
 }
 
 // maxParents bounds the levels of a URI that are searched for subscriptions to a parent. Of a
@@ -61,8 +62,8 @@ const maxParents = 64
 func (t Topic) covering() iter.Seq[Topic] {
 	return func(yield func(Topic) bool) {
 		uri, root, level := t.URI, root(t.URI), 0
-		if t.Over != "" && (t.Server == "" || !ListChanged(t.Method)) &&
-			!yield(Topic{Method: All, Over: t.Over}) {
+		if t.Connection != "" && (t.Server == "" || !ListChanged(t.Method)) &&
+			!yield(Topic{Method: All, Connection: t.Connection}) {
 			return
 		}
 		for {
@@ -72,7 +73,8 @@ func (t Topic) covering() iter.Seq[Topic] {
 					return
 				case t.Server != "" && !yield(Topic{Method: method, URI: uri}):
 					return
-				case t.Over != "" && !yield(Topic{Method: method, Server: t.Server, URI: uri, Over: t.Over}):
+				case t.Connection != "" &&
+					!yield(Topic{Method: method, Server: t.Server, URI: uri, Connection: t.Connection}):
 					return
 				}
 			}

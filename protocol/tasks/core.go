@@ -13,7 +13,7 @@ import (
 // server's answers, and the notifications.
 
 // theirs holds the server's data about such a task. The zero value holds none.
-type theirs struct {
+type upstreamData struct {
 	known bool
 	ttl   jsontext.Value // a number; null for no limit
 	poll  jsontext.Value // a number; empty for none
@@ -23,20 +23,20 @@ type theirs struct {
 }
 
 // passes reports whether both sides have core tasks.
-func (t *Task) passes() bool { return t.o.Down == Core && t.o.Up == Core }
+func (t *Task) passes() bool { return t.o.ClientDialect == Core && t.o.ServerDialect == Core }
 
-// hear stores the data of an answer about the task. The task is the answer itself or a member of
-// it.
-func (t *Task) hear(answer, task jsontext.Value) {
+// storeAnswer stores the data of an answer about the task. The task is the answer itself or a
+// member of it.
+func (t *Task) storeAnswer(answer, task jsontext.Value) {
 	if !t.passes() {
 		return
 	}
-	meta, _ := splice.Get(unrelated(answer.Clone()), "_meta")
-	t.hearTask(task, meta)
+	meta, _ := splice.Get(withoutTaskID(answer.Clone()), "_meta")
+	t.storeTask(task, meta)
 }
 
-// hearTask stores the server's data about the task, with the _meta that belongs to it.
-func (t *Task) hearTask(task, meta jsontext.Value) {
+// storeTask stores the server's data about the task, with the _meta that belongs to it.
+func (t *Task) storeTask(task, meta jsontext.Value) {
 	ttl, _ := splice.Get(task, "ttl")
 	poll, _ := splice.Get(task, "pollInterval")
 	if k := ttl.Kind(); k != '0' && k != 'n' { // violates the schema
@@ -45,7 +45,7 @@ func (t *Task) hearTask(task, meta jsontext.Value) {
 	if poll.Kind() != '0' {
 		poll = nil
 	}
-	t.theirs = theirs{
+	t.upstream = upstreamData{
 		true, ttl.Clone(), poll.Clone(), meta.Clone(), timeOf(task, "createdAt"),
 		timeOf(task, "lastUpdatedAt"),
 	}
@@ -68,25 +68,25 @@ func timeOf(task jsontext.Value, name string) jsontext.Value {
 // requests the data of that status from the server.
 func (t *Task) notified(params jsontext.Value) {
 	own, _ := splice.Get(params, "taskId")
-	if !t.passes() || t.status.Final() || len(t.own) == 0 || !bytes.Equal(own, t.own) {
+	if !t.passes() || t.status.Final() || len(t.upstreamID) == 0 || !bytes.Equal(own, t.upstreamID) {
 		return
 	}
-	t.hearTask(params, t.theirs.meta)
+	t.storeTask(params, t.upstream.meta)
 	t.pace(params)
 	if status, _ := splice.GetString(params, "status"); Status(status) == t.status {
 		if message, _ := splice.GetString(params, "statusMessage"); message != t.message {
 			t.message, t.updated = message, t.now
 		}
-		said, _ := splice.Set(unrelated(params.Clone()), splice.Quote(t.o.ID), "taskId")
+		said, _ := splice.Set(withoutTaskID(params.Clone()), splice.Quote(t.o.ID), "taskId")
 		t.do(Effect{Do: Tell, Params: said})
 	}
-	t.doing(params)
+	t.onStatus(params)
 }
 
 // withMeta returns an answer to the client with the server's _meta.
 func (t *Task) withMeta(answer jsontext.Value) jsontext.Value {
-	if t.theirs.meta.Kind() == '{' {
-		answer, _ = splice.Set(answer, t.theirs.meta, "_meta")
+	if t.upstream.meta.Kind() == '{' {
+		answer, _ = splice.Set(answer, t.upstream.meta, "_meta")
 	}
 	return answer
 }

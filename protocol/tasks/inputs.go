@@ -15,16 +15,16 @@ import (
 
 // input is a question of the server to the client that has no answer yet.
 type input struct {
-	number uint64
-	kind   mrtr.Kind
-	params jsontext.Value // translated to the client's revision
-	key    string         // the key for the answer of an extension client
-	at     uint64         // the client's request on whose stream the question was sent; 0 for none
+	number  uint64
+	kind    mrtr.Kind
+	params  jsontext.Value // translated to the client's revision
+	key     string         // the key for the answer of an extension client
+	request uint64         // the client's request on whose stream the question was sent; 0 for none
 
-	id     jsonrpc.ID // of a legacy server's request
-	theirs string     // the key of a modern server's question
-	first  bool       // the question precedes the task: the answers go into the next tools/call
-	mute   error      // set if the client's revision cannot express the question
+	id            jsonrpc.ID // of a legacy server's request
+	upstreamKey   string     // the key of a modern server's question
+	first         bool       // the question precedes the task: the answers go into the next tools/call
+	inexpressible error      // set if the client's revision cannot express the question
 }
 
 // reply is an answer to a question that precedes the task.
@@ -34,7 +34,7 @@ type reply = mrtr.Response
 // receive.
 func (t *Task) inquire(in Event) {
 	kind, known := mrtr.KindOf(in.Method)
-	params, err := rewrite.Question(in.Method, t.o.Server, t.o.Client, unrelated(in.Params), "")
+	params, err := rewrite.Question(in.Method, t.o.Server, t.o.Client, withoutTaskID(in.Params), "")
 	switch {
 	case t.status.Final():
 		err = errOver
@@ -50,17 +50,17 @@ func (t *Task) inquire(in Event) {
 		return
 	}
 	t.add(input{kind: kind, params: params.Clone(), id: in.ID})
-	t.put()
+	t.sendQuestions()
 }
 
-// take accepts a question of a modern server. If the client's revision cannot express the question,
-// put later answers it in the client's place.
-func (t *Task) take(q mrtr.Input, first bool) {
+// addQuestion accepts a question of a modern server. If the client's revision cannot express the
+// question, put later answers it in the client's place.
+func (t *Task) addQuestion(q mrtr.Input, first bool) {
 	kind, _ := mrtr.KindOf(q.Method) // Parse allows no other methods
-	in := input{kind: kind, theirs: q.Key, first: first}
+	in := input{kind: kind, upstreamKey: q.Key, first: first}
 	id := fmt.Sprintf("mcpd-task-%d", t.numbers+1)
 	params, err := rewrite.Question(q.Method, t.o.Server, t.o.Client, q.Params, id)
-	in.params, in.mute = params.Clone(), err
+	in.params, in.inexpressible = params.Clone(), err
 	t.add(in)
 }
 
@@ -74,47 +74,47 @@ func (t *Task) add(in input) {
 
 var errOver = protocol.InvalidParams("the task to which this question belongs is over")
 
-// drop removes questions that need no answer of the client any more. If tell is set, it rejects the
-// requests of a legacy server.
-func (t *Task) drop(which func(input) bool, tell bool) {
+// removeQuestions removes questions that need no answer of the client any more. If tell is set, it
+// rejects the requests of a legacy server.
+func (t *Task) removeQuestions(which func(input) bool, tell bool) {
 	t.inputs = slices.DeleteFunc(t.inputs, func(in input) bool {
 		if !which(in) {
 			return false
 		}
-		if tell && in.theirs == "" {
+		if tell && in.upstreamKey == "" {
 			t.do(Effect{Do: Reject, ID: in.id, Err: errOver})
 		}
-		if in.at != 0 {
+		if in.request != 0 {
 			t.do(Effect{Do: Retract, Number: in.number})
 		}
 		return true
 	})
-	t.heed()
+	t.updateStatus()
 }
 
-// heed sets the status of a running task: whether it waits for its client.
-func (t *Task) heed() {
+// updateStatus sets the status of a running task: whether it waits for its client.
+func (t *Task) updateStatus() {
 	switch {
 	case t.status.Final():
 	case len(t.inputs) > 0:
-		t.turn(InputRequired)
+		t.setStatus(InputRequired)
 	default:
-		t.turn(Working)
+		t.setStatus(Working)
 	}
 }
 
-// put sends the open questions to the client if there is an open request on whose stream they can
-// go. That is the request that creates the task, or the latest request that waits for the outcome.
-// The streams of earlier requests may have been closed silently, so questions there are retracted.
-// A client of the extension polls for questions once it knows the task.
-func (t *Task) put() {
+// sendQuestions sends the open questions to the client if there is an open request on whose stream
+// they can go. That is the request that creates the task, or the latest request that waits for the
+// outcome. The streams of earlier requests may have been closed silently, so questions there are
+// retracted. A client of the extension polls for questions once it knows the task.
+func (t *Task) sendQuestions() {
 	for i := 0; i < len(t.inputs); i++ {
-		if err := t.inputs[i].mute; err != nil {
+		if err := t.inputs[i].inexpressible; err != nil {
 			t.replied(i, nil, err)
 			i = -1
 		}
 	}
-	t.heed()
+	t.updateStatus()
 	at := t.creator
 	if at == 0 && len(t.waiters) > 0 {
 		at = t.waiters[len(t.waiters)-1]
@@ -124,19 +124,19 @@ func (t *Task) put() {
 	}
 	for i := range t.inputs {
 		in := &t.inputs[i]
-		if in.at == at {
+		if in.request == at {
 			continue
 		}
 		// A late answer to the old number must not count as an answer to the new one.
-		if in.at != 0 {
+		if in.request != 0 {
 			t.do(Effect{Do: Retract, Number: in.number})
 			t.numbers++
 			in.number = t.numbers
 		}
-		in.at = at
+		in.request = at
 		params := in.params
-		if t.o.Down == Core {
-			params = t.related(params)
+		if t.o.ClientDialect == Core {
+			params = t.withTaskID(params)
 		}
 		t.do(Effect{Do: Put, Number: in.number, Request: at, Method: in.kind.Method(), Params: params})
 	}
@@ -144,13 +144,15 @@ func (t *Task) put() {
 
 // reply handles the client's answer to a question that was sent to it.
 func (t *Task) reply(in Event) {
-	i := slices.IndexFunc(t.inputs, func(q input) bool { return q.number == in.Number && q.at != 0 })
+	i := slices.IndexFunc(t.inputs, func(q input) bool {
+		return q.number == in.Number && q.request != 0
+	})
 	if i < 0 {
 		return
 	}
-	t.inputs[i].at = 0 // the question is no longer open there
+	t.inputs[i].request = 0 // the question is no longer open there
 	t.replied(i, in.Result, in.Err)
-	t.heed()
+	t.updateStatus()
 }
 
 // replied settles a question.
@@ -163,7 +165,7 @@ func (t *Task) replied(i int, result jsontext.Value, err error) {
 	if err == nil && !in.kind.Fits(result) {
 		err = errors.New("the client's answer does not have the expected shape")
 	}
-	if in.theirs == "" {
+	if in.upstreamKey == "" {
 		if err != nil {
 			t.do(Effect{Do: Reject, ID: in.id, Err: err})
 		} else {
@@ -172,7 +174,7 @@ func (t *Task) replied(i int, result jsontext.Value, err error) {
 		return
 	}
 	if err == nil {
-		result = in.kind.Bare(result)
+		result = in.kind.EmbeddedAnswer(result)
 	} else if refusal, ok := in.kind.Refusal(); ok {
 		result = refusal
 	} else {
@@ -185,14 +187,14 @@ func (t *Task) replied(i int, result jsontext.Value, err error) {
 		})
 		return
 	}
-	answer := reply{Key: in.theirs, Value: result.Clone()}
+	answer := reply{Key: in.upstreamKey, Value: result.Clone()}
 	if !in.first {
-		t.tell("tasks/update", mrtr.Retry{Responses: []reply{answer}}.Set(t.about()))
+		t.sendIgnored("tasks/update", mrtr.Retry{Responses: []reply{answer}}.Set(t.about()))
 		return
 	}
 	t.round = append(t.round, answer)
 	if !slices.ContainsFunc(t.inputs, func(in input) bool { return in.first }) {
-		t.calling = t.call("tools/call", mrtr.Retry{Responses: t.round, State: t.state}.Set(t.o.Params))
+		t.toolCall = t.call("tools/call", mrtr.Retry{Responses: t.round, State: t.state}.Set(t.o.Params))
 	}
 }
 
@@ -216,5 +218,5 @@ func (t *Task) update(in Event) {
 			t.replied(i, v, nil)
 		}
 	}
-	t.heed()
+	t.updateStatus()
 }

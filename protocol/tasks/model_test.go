@@ -65,7 +65,7 @@ func check(t *testing.T, crashes bool) {
 			T: t, crashes: crashes, now: start, open: map[uint64]bool{}, sent: map[uint64]bool{},
 			asked: map[string]bool{}, puts: map[uint64]uint64{},
 			task: tasks.New(start, tasks.Options{
-				ID: "T", Down: e.down, Up: e.up, Client: e.client, Server: e.server,
+				ID: "T", ClientDialect: e.down, ServerDialect: e.up, Client: e.client, Server: e.server,
 				Params: jsontext.Value(`{"name":"a"}`), TTL: time.Minute, Cancels: true,
 			}),
 		}
@@ -96,7 +96,7 @@ func check(t *testing.T, crashes bool) {
 					method := rapid.SampledFrom([]string{"roots/list", "elicitation/create", "unknown"}).Draw(t,
 						"method")
 					w.step(tasks.Event{
-						Op: tasks.Inquire, ID: id, Method: method,
+						Op: tasks.ServerAsk, ID: id, Method: method,
 						Params: jsontext.Value(`{"message":"?","requestedSchema":{"type":"object","properties":{}}}`),
 					})
 				}
@@ -107,7 +107,7 @@ func check(t *testing.T, crashes bool) {
 			case 5:
 				if request, ok := w.any(w.open, "request"); ok {
 					delete(w.open, request)
-					w.step(tasks.Event{Op: tasks.Leave, Request: request})
+					w.step(tasks.Event{Op: tasks.ClientCancel, Request: request})
 				}
 			case 6:
 				for number := range w.puts {
@@ -201,7 +201,7 @@ func (w *model) pass(d time.Duration) {
 
 func (w *model) step(in tasks.Event) {
 	if w.forgotten {
-		if in.Op == tasks.Inquire {
+		if in.Op == tasks.ServerAsk {
 			delete(w.asked, in.ID.Raw()) // the question reaches no task
 		}
 		return
@@ -218,7 +218,7 @@ func (w *model) step(in tasks.Event) {
 		w.perform(effects)
 	}
 	for number, on := range w.puts {
-		if in.Op == tasks.Leave && in.Request == on {
+		if in.Op == tasks.ClientCancel && in.Request == on {
 			delete(w.puts, number)
 		}
 	}
@@ -238,11 +238,11 @@ func (w *model) recover(in tasks.Event) {
 			delete(w.sent, number)
 		}
 	}
-	k := tasks.Known{
+	k := tasks.OwnerState{
 		Requests: slices.Collect(maps.Keys(w.open)), Calls: slices.Collect(maps.Keys(w.sent)),
 	}
 	for number, on := range w.puts {
-		if in.Op != tasks.Leave || in.Request != on {
+		if in.Op != tasks.ClientCancel || in.Request != on {
 			k.Puts = append(k.Puts, number)
 		}
 	}

@@ -17,15 +17,15 @@ const (
 	Extension                // SEP-2663
 )
 
-// Extended is the path of the capability of the Extension dialect, on both sides.
-const Extended = "extensions." + protocol.ExtensionTasks
+// ExtensionCapability is the path of the capability of the Extension dialect, on both sides.
+const ExtensionCapability = "extensions." + protocol.ExtensionTasks
 
 // DialectOf returns the dialect of a server with that revision and these capabilities.
 func DialectOf(v protocol.Version, declared protocol.ServerCapabilities) Dialect {
 	switch {
 	case v.Has(protocol.Tasks) && declared.Has("tasks.requests.tools.call"):
 		return Core
-	case v.Has(protocol.TasksExtension) && declared.Has(Extended):
+	case v.Has(protocol.TasksExtension) && declared.Has(ExtensionCapability):
 		return Extension
 	}
 	return None
@@ -64,29 +64,29 @@ const (
 
 // Caller holds the client's declarations about tasks for one call.
 type Caller struct {
-	Version protocol.Version
-	Asked   bool // params.task is present, and the client was offered core tasks
-	Follows bool // the client declared the extension
+	Version       protocol.Version
+	RequestedTask bool // params.task is present, and the client was offered core tasks
+	HasExtension  bool // the client declared the extension
 }
 
 // Decide returns the plan for a call to a tool. It returns a *protocol.Error if the call must be
 // refused.
 func Decide(c Caller, server Dialect, s Support) (Plan, error) {
 	switch {
-	case c.Asked && (server == Extension || server == Core && s != Forbidden):
+	case c.RequestedTask && (server == Extension || server == Core && s != Forbidden):
 		return Keep, nil
-	case c.Asked: // 2025-11-25 §basic/utilities/tasks, "Tool-Level Negotiation"
+	case c.RequestedTask: // 2025-11-25 §basic/utilities/tasks, "Tool-Level Negotiation"
 		return Direct, &protocol.Error{
 			Condition: protocol.ConditionMethodNotFound, Message: "this tool is not run as a task",
 		}
 	case server != Core || s == Forbidden:
 		return Direct, nil
-	case c.Follows:
+	case c.HasExtension:
 		return Keep, nil
 	case s == Optional:
 		return Direct, nil
 	case c.Version.Has(protocol.TasksExtension):
-		return Direct, protocol.CapabilityRequired(Extended)
+		return Direct, protocol.CapabilityRequired(ExtensionCapability)
 	// The client could have asked for a task. The server itself tells it so.
 	case c.Version.Has(protocol.Tasks):
 		return Direct, nil
@@ -94,9 +94,9 @@ func Decide(c Caller, server Dialect, s Support) (Plan, error) {
 	return Await, nil
 }
 
-// Insists reports whether a server refuses a call because the client did not declare the tasks
-// extension.
-func Insists(code int64, data jsontext.Value) bool {
+// RequiresTasks reports whether a server refuses a call because the client did not declare the
+// tasks extension.
+func RequiresTasks(code int64, data jsontext.Value) bool {
 	_, named := splice.Get(data, "requiredCapabilities", "extensions", protocol.ExtensionTasks)
 	return named && code == protocol.CodeMissingCapability
 }

@@ -50,18 +50,19 @@ type SavedError struct {
 
 // Unsaved reports whether the client knows the task and the task has changed since the last Save.
 func (t *Task) Unsaved() bool {
-	return t.unsaved && t.creator == 0 && t.o.Down != None && !t.forgotten
+	return t.unsaved && t.creator == 0 && t.o.ClientDialect != None && !t.forgotten
 }
 
 // Save returns the state to store, in case the host is killed.
 func (t *Task) Save() Saved {
 	t.unsaved = false
 	s := Saved{
-		ID: t.o.ID, Down: t.o.Down, Up: t.o.Up, Client: t.o.Client.String(), Server: t.o.Server.String(),
+		ID: t.o.ID, Down: t.o.ClientDialect, Up: t.o.ServerDialect, Client: t.o.Client.String(),
+		Server:  t.o.Server.String(),
 		Cancels: t.o.Cancels,
 		Status:  t.status, Message: t.message, Created: t.created, Updated: t.updated, TTL: int64(t.ttl),
-		Poll: int64(t.poll), Asked: t.kinds, Own: t.own,
-		Made: t.theirs.made,
+		Poll: int64(t.poll), Asked: t.kinds, Own: t.upstreamID,
+		Made: t.upstream.made,
 	}
 	switch {
 	case !t.status.Final() || t.status == Cancelled:
@@ -85,14 +86,16 @@ var errNoTask = errors.New("not a task that can be continued")
 // and rewrite are as in Options. Load returns an error if s is not a valid task.
 func Load(s Saved, name string, rewrite func(jsontext.Value) jsontext.Value) (*Task, error) {
 	o := Options{
-		ID: s.ID, Name: name, Down: s.Down, Up: s.Up, TTL: time.Duration(s.TTL), Cancels: s.Cancels,
+		ID: s.ID, Name: name, ClientDialect: s.Down, ServerDialect: s.Up, TTL: time.Duration(s.TTL),
+		Cancels: s.Cancels,
 		Rewrite: rewrite,
 	}
 	var known [2]bool
 	o.Client, known[0] = protocol.ParseVersion(s.Client)
 	o.Server, known[1] = protocol.ParseVersion(s.Server)
 	switch {
-	case s.ID == "" || !known[0] || !known[1] || !o.Down.in(o.Client) || !o.Up.in(o.Server):
+	case s.ID == "" || !known[0] || !known[1] || !o.ClientDialect.in(o.Client) ||
+		!o.ServerDialect.in(o.Server):
 		return nil, errNoTask
 	case o.TTL <= 0 || o.TTL > MaxTTL || s.Created.IsZero() || s.Updated.Before(s.Created):
 		return nil, errNoTask
@@ -102,9 +105,10 @@ func Load(s Saved, name string, rewrite func(jsontext.Value) jsontext.Value) (*T
 		return nil, errNoTask
 	}
 	t := New(s.Created, o)
-	t.status, t.message, t.updated, t.kinds, t.own = s.Status, s.Message, s.Updated, s.Asked, s.Own
+	t.status, t.message, t.updated, t.kinds, t.upstreamID = s.Status, s.Message, s.Updated,
+		s.Asked, s.Own
 	t.poll = max(MinPoll, min(time.Duration(s.Poll), MaxPoll))
-	t.theirs.made = s.Made
+	t.upstream.made = s.Made
 	switch {
 	case s.Status == Working || s.Status == InputRequired || s.Status == Cancelled:
 		return t, nil
@@ -138,7 +142,7 @@ func (t *Task) lost(size int) {
 		Condition: protocol.ConditionInternal, Message: message,
 		Data: jsontext.Value(`{"maybeExecuted":true,"retryable":false}`),
 	}
-	if t.message = message; t.o.Down == Extension {
+	if t.message = message; t.o.ClientDialect == Extension {
 		t.status = Failed
 	}
 }
@@ -151,9 +155,9 @@ func (t *Task) resume(lives bool) {
 	switch {
 	case t.status.Final():
 		t.unsaved = false
-	case lives && len(t.own) > 0:
-		t.heed()
-		t.polling = t.call("tasks/get", t.about())
+	case lives && len(t.upstreamID) > 0:
+		t.updateStatus()
+		t.pollCall = t.call("tasks/get", t.about())
 	default:
 		err := protocol.Restarted()
 		t.message = err.Message

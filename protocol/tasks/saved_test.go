@@ -38,7 +38,7 @@ func FuzzLoad(f *testing.F) {
 		} else if _, err := tasks.Load(s, "files", nil); err != nil {
 			t.Fatalf("%s is a task, and %s is none", text, again)
 		}
-		now := task.Made().Add(time.Duration(s.TTL) / 2)
+		now := task.Created().Add(time.Duration(s.TTL) / 2)
 		answered := 0
 		step := func(in tasks.Event) (forgotten bool) {
 			for _, e := range task.Step(now, in) {
@@ -51,10 +51,10 @@ func FuzzLoad(f *testing.F) {
 			}
 			return forgotten
 		}
-		step(tasks.Event{Op: tasks.Resume, Lives: lives})
+		step(tasks.Event{Op: tasks.Resume, ServerAlive: lives})
 		step(tasks.Event{Op: tasks.Ask, Request: 1, Method: "tasks/get", Params: jsontext.Value(`{}`)})
 		step(tasks.Event{Op: tasks.Ask, Request: 2, Method: "tasks/result", Params: jsontext.Value(`{}`)})
-		if now = task.Ends(); !step(tasks.Event{Op: tasks.Expire}) || answered != 2 {
+		if now = task.Expires(); !step(tasks.Event{Op: tasks.Expire}) || answered != 2 {
 			t.Errorf("%s: %d answers at its end", text, answered)
 		}
 	})

@@ -124,7 +124,8 @@ func (s *scene) play(line string) {
 		up, version, _ := strings.Cut(words[4], " ")
 		s.client = s.version(words[2])
 		s.task = tasks.New(s.now, tasks.Options{
-			ID: "T", Name: "files", Down: dialects[words[1]], Up: dialects[up], Client: s.client,
+			ID: "T", Name: "files", ClientDialect: dialects[words[1]], ServerDialect: dialects[up],
+			Client: s.client,
 			Server: s.version(version),
 			Params: jsontext.Value(`{"name":"tool"}`), TTL: time.Minute, Cancels: true,
 		})
@@ -135,7 +136,7 @@ func (s *scene) play(line string) {
 		s.names[words[2]] = uint64(len(s.names) + 1)
 		s.step(tasks.Event{Op: tasks.Ask, Request: s.names[words[2]], Method: words[3], Params: rest(4)})
 	case "client leaves":
-		s.step(tasks.Event{Op: tasks.Leave, Request: s.names[words[2]]})
+		s.step(tasks.Event{Op: tasks.ClientCancel, Request: s.names[words[2]]})
 	case "client answers":
 		s.step(tasks.Event{Op: tasks.Reply, Number: number(), Result: rest(3)})
 	case "client refuses":
@@ -146,7 +147,7 @@ func (s *scene) play(line string) {
 		s.step(tasks.Event{Op: tasks.Answered, Number: number(), Err: failure()})
 	case "server asks":
 		s.step(tasks.Event{
-			Op: tasks.Inquire, ID: jsonrpc.IntID(number()), Method: words[3], Params: rest(4),
+			Op: tasks.ServerAsk, ID: jsonrpc.IntID(number()), Method: words[3], Params: rest(4),
 		})
 	case "server withdraws":
 		s.step(tasks.Event{Op: tasks.Withdraw, ID: jsonrpc.IntID(number())})
@@ -177,7 +178,7 @@ func (s *scene) restart(lives bool) {
 		s.t.Fatalf("%v: %s", err, text)
 	}
 	s.armed = time.Time{}
-	s.step(tasks.Event{Op: tasks.Resume, Lives: lives})
+	s.step(tasks.Event{Op: tasks.Resume, ServerAlive: lives})
 }
 
 // wait advances the time by d, and fires the timer whenever it is due.

@@ -18,22 +18,22 @@ import (
 
 // answered handles the server's answer to a request of the host.
 func (t *Task) answered(in Event) {
-	if i := slices.Index(t.told, in.Number); i >= 0 {
-		if t.told = slices.Delete(t.told, i, i+1); t.status.Final() {
+	if i := slices.Index(t.ignored, in.Number); i >= 0 {
+		if t.ignored = slices.Delete(t.ignored, i, i+1); t.status.Final() {
 			t.release()
 		}
 		return
 	}
 	switch {
 	case t.status.Final():
-	case in.Number == t.calling:
-		t.calling = 0
+	case in.Number == t.toolCall:
+		t.toolCall = 0
 		t.called(in)
-	case in.Number == t.polling:
-		t.polling = 0
+	case in.Number == t.pollCall:
+		t.pollCall = 0
 		t.polled(in)
-	case in.Number == t.getting:
-		t.getting = 0
+	case in.Number == t.resultCall:
+		t.resultCall = 0
 		t.finish(in.Result, in.Err)
 	}
 }
@@ -45,7 +45,7 @@ func (t *Task) called(in Event) {
 		return
 	}
 	task, content := jsontext.Value(nil), false
-	switch t.o.Up {
+	switch t.o.ServerDialect {
 	case Core:
 		task, _ = splice.Get(in.Result, "task")
 		_, content = splice.Get(in.Result, "content")
@@ -67,32 +67,32 @@ func (t *Task) called(in Event) {
 		t.finish(nil, errors.New("the server made a task without an id"))
 		return
 	}
-	t.own, t.unsaved = own.Clone(), true
-	of := names[t.o.Up]
+	t.upstreamID, t.unsaved = own.Clone(), true
+	of := names[t.o.ServerDialect]
 	if ttl, ok := duration(task, of.ttl); ok && t.passes() {
 		t.ttl = min(MaxTTL, t.now.Sub(t.created)+ttl)
 	} else if ok {
 		t.ttl = min(t.ttl, t.now.Sub(t.created)+ttl)
 	}
-	t.hear(in.Result, task)
+	t.storeAnswer(in.Result, task)
 	t.pace(task)
 	t.create()
-	if status, _ := splice.GetString(task, "status"); t.o.Up == Extension &&
+	if status, _ := splice.GetString(task, "status"); t.o.ServerDialect == Extension &&
 		Status(status) != Working {
 		// The data of the status are in the answer to tasks/get (SEP-2663).
-		t.polling = t.call("tasks/get", t.about())
+		t.pollCall = t.call("tasks/get", t.about())
 		return
 	}
-	t.doing(task)
+	t.onStatus(task)
 }
 
 // PollOf returns the interval at which the server of an extension task wants to be polled. It is
 // between MinPoll and MaxPoll; the default is DefaultPoll.
 func PollOf(task jsontext.Value) time.Duration { return pace(task, Extension, DefaultPoll) }
 
-// KeptFor returns the least time for which a server keeps an extension task, at most MaxTTL. It
+// RetentionOf returns the least time for which a server keeps an extension task, at most MaxTTL. It
 // returns MaxTTL if the server names no time.
-func KeptFor(task jsontext.Value) time.Duration {
+func RetentionOf(task jsontext.Value) time.Duration {
 	if ttl, ok := duration(task, names[Extension].ttl); ok {
 		return ttl
 	}
@@ -109,13 +109,13 @@ func pace(task jsontext.Value, d Dialect, otherwise time.Duration) time.Duration
 
 // pace stores the server's poll interval.
 func (t *Task) pace(task jsontext.Value) {
-	t.poll = pace(task, t.o.Up, t.poll)
+	t.poll = pace(task, t.o.ServerDialect, t.poll)
 }
 
 // polled handles the answer to tasks/get.
 func (t *Task) polled(in Event) {
 	if in.Err != nil {
-		e := refusal(in.Err)
+		e := serverError(in.Err)
 		if t.misses++; t.misses >= MaxMisses || e != nil && e.Code == jsonrpc.CodeInvalidParams {
 			t.stop()
 			// The server created the task, and may have been replaced since.
@@ -128,14 +128,14 @@ func (t *Task) polled(in Event) {
 		return
 	}
 	t.misses = 0
-	t.hear(in.Result, in.Result)
+	t.storeAnswer(in.Result, in.Result)
 	t.pace(in.Result)
-	t.doing(in.Result)
+	t.onStatus(in.Result)
 }
 
-// doing handles the server's state of the task. A core server sends its questions and the outcome
-// while tasks/result is open.
-func (t *Task) doing(task jsontext.Value) {
+// onStatus handles the server's state of the task. A core server sends its questions and the
+// outcome while tasks/result is open.
+func (t *Task) onStatus(task jsontext.Value) {
 	if message, _ := splice.GetString(task, "statusMessage"); message != t.message {
 		t.message, t.updated = message, t.now
 		if status, _ := splice.GetString(task, "status"); t.passes() && t.creator == 0 &&
@@ -148,22 +148,22 @@ func (t *Task) doing(task jsontext.Value) {
 	case s == Cancelled:
 		t.end(Cancelled)
 		return
-	case t.o.Up == Core && s != Working:
-		if t.getting == 0 {
-			t.getting = t.call("tasks/result", t.about())
+	case t.o.ServerDialect == Core && s != Working:
+		if t.resultCall == 0 {
+			t.resultCall = t.call("tasks/result", t.about())
 		}
 		if s.Final() {
 			return
 		}
 	case s == InputRequired:
-		t.wanted(task)
+		t.onInputRequests(task)
 	case s == Completed:
 		result, _ := splice.Get(task, "result")
 		t.finish(result.Clone(), nil)
 		return
 	case s == Failed:
 		failure, _ := splice.Get(task, "error")
-		t.finish(nil, broken(failure))
+		t.finish(nil, taskError(failure))
 		return
 	}
 	if !t.status.Final() {
@@ -171,8 +171,8 @@ func (t *Task) doing(task jsontext.Value) {
 	}
 }
 
-// broken returns the error in a failed task.
-func broken(failure jsontext.Value) error {
+// taskError returns the error in a failed task.
+func taskError(failure jsontext.Value) error {
 	e := &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "the task failed"}
 	if code, _ := splice.Get(failure, "code"); code.Kind() == '0' {
 		if n, err := strconv.ParseInt(string(code), 10, 64); err == nil {
@@ -203,14 +203,14 @@ func (t *Task) required(result jsontext.Value) {
 	}
 	t.state, t.round = r.State.Clone(), nil
 	for _, in := range r.Inputs {
-		t.take(in, true)
+		t.addQuestion(in, true)
 	}
-	t.put()
+	t.sendQuestions()
 }
 
-// wanted handles the questions of an extension task. A key identifies one question for the whole
-// life of the task.
-func (t *Task) wanted(task jsontext.Value) {
+// onInputRequests handles the questions of an extension task. A key identifies one question for the
+// whole life of the task.
+func (t *Task) onInputRequests(task jsontext.Value) {
 	requests, _ := splice.Get(task, "inputRequests")
 	required, err := splice.Set(jsontext.Value(`{}`), requests, "inputRequests")
 	if err != nil {
@@ -225,15 +225,15 @@ func (t *Task) wanted(task jsontext.Value) {
 	for _, in := range r.Inputs {
 		if !t.seen[in.Key] {
 			t.seen[in.Key] = true
-			t.take(in, false)
+			t.addQuestion(in, false)
 		}
 	}
-	t.put()
+	t.sendQuestions()
 }
 
 // said translates a result of the tool to the client's revision.
-func (t *Task) said(result jsontext.Value) (jsontext.Value, error) {
-	result = unrelated(result.Clone())
+func (t *Task) translateResult(result jsontext.Value) (jsontext.Value, error) {
+	result = withoutTaskID(result.Clone())
 	if t.o.Server.Has(protocol.ResultType) && len(result) > 0 {
 		result, _ = splice.Set(result, complete, "resultType")
 	}

@@ -37,7 +37,7 @@ func (t *Task) Status() Status { return t.status }
 
 // Object returns the task in the client's revision, without its outcome.
 func (t *Task) Object() jsontext.Value {
-	of := names[t.o.Down]
+	of := names[t.o.ClientDialect]
 	o := jsontext.Value("{}")
 	// o is an object, so Set cannot fail.
 	set := func(name string, value jsontext.Value) { o, _ = splice.Set(o, value, name) }
@@ -48,14 +48,14 @@ func (t *Task) Object() jsontext.Value {
 	}
 	made, updated := moment(t.created), moment(t.updated)
 	ttl, poll := millis(t.ttl), millis(t.poll)
-	if t.theirs.known {
-		ttl, poll = t.theirs.ttl, t.theirs.poll
+	if t.upstream.known {
+		ttl, poll = t.upstream.ttl, t.upstream.poll
 	}
-	if len(t.theirs.made) > 0 {
-		made = t.theirs.made
+	if len(t.upstream.made) > 0 {
+		made = t.upstream.made
 	}
-	if len(t.theirs.updated) > 0 {
-		updated = t.theirs.updated
+	if len(t.upstream.updated) > 0 {
+		updated = t.upstream.updated
 	}
 	set("createdAt", made)
 	set("lastUpdatedAt", updated)
@@ -94,7 +94,7 @@ func (t *Task) Detail() jsontext.Value {
 
 // creation returns the answer to the client's tools/call.
 func (t *Task) creation() jsontext.Value {
-	if t.o.Down == Core {
+	if t.o.ClientDialect == Core {
 		o, _ := splice.Set(nil, t.Object(), "task")
 		return t.withMeta(o)
 	}
@@ -104,9 +104,9 @@ func (t *Task) creation() jsontext.Value {
 
 var complete = jsontext.Value(`"complete"`)
 
-// related marks a message as belonging to the task (2025-11-25 §basic/utilities/tasks, "Related
+// withTaskID marks a message as belonging to the task (2025-11-25 §basic/utilities/tasks, "Related
 // Task Metadata").
-func (t *Task) related(message jsontext.Value) jsontext.Value {
+func (t *Task) withTaskID(message jsontext.Value) jsontext.Value {
 	id, _ := splice.Set(nil, splice.Quote(t.o.ID), "taskId")
 	if changed, err := splice.Set(message, id, "_meta", protocol.MetaRelatedTask); err == nil {
 		return changed
@@ -114,8 +114,8 @@ func (t *Task) related(message jsontext.Value) jsontext.Value {
 	return message
 }
 
-// unrelated removes the server's id of the task from a message.
-func unrelated(message jsontext.Value) jsontext.Value {
+// withoutTaskID removes the server's id of the task from a message.
+func withoutTaskID(message jsontext.Value) jsontext.Value {
 	message, gone := splice.Delete(message, "_meta", protocol.MetaRelatedTask)
 	if meta, _ := splice.Get(message, "_meta"); gone && splice.Len(meta) == 0 && string(meta) == "{}" {
 		message, _ = splice.Delete(message, "_meta")

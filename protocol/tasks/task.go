@@ -14,11 +14,12 @@ import (
 
 // Options are the settings of a task.
 type Options struct {
-	ID             string // the client's id of the task
-	Name           string // the server's name in messages to the client
-	Down, Up       Dialect
-	Client, Server protocol.Version // the revisions on both sides
-	Params         jsontext.Value   // params of the call to the server, without members about tasks
+	ID                           string // the client's id of the task
+	Name                         string // the server's name in messages to the client
+	ClientDialect, ServerDialect Dialect
+	Client, Server               protocol.Version // the revisions on both sides
+	// params of the call to the server, without members about tasks
+	Params jsontext.Value
 	// TTL is the time for which the task is kept, from its creation. It is at most MaxTTL, 24 hours.
 	TTL     time.Duration
 	Cancels bool // the server supports tasks/cancel
@@ -42,15 +43,15 @@ type Task struct {
 	creator          uint64         // the client's tools/call until it is answered; then 0
 	waiters          []uint64       // the client's requests that wait for the outcome, oldest first
 
-	own     jsontext.Value // the server's id of the task, a JSON string; empty if there is none yet
-	theirs  theirs         // data of a server with core tasks, for a client with core tasks
-	numbers uint64         // number of calls and questions so far
-	calling uint64         // tools/call at the server; 0 for none, as in the next two fields
-	polling uint64         // tasks/get
-	getting uint64         // tasks/result
-	told    []uint64       // requests whose answers are ignored
-	misses  int
-	steps   int
+	upstreamID jsontext.Value // the server's id of the task, a JSON string; empty if there is none yet
+	upstream   upstreamData   // data of a server with core tasks, for a client with core tasks
+	numbers    uint64         // number of calls and questions so far
+	toolCall   uint64         // tools/call at the server; 0 for none, as in the next two fields
+	pollCall   uint64         // tasks/get
+	resultCall uint64         // tasks/result
+	ignored    []uint64       // requests whose answers are ignored
+	misses     int
+	steps      int
 
 	inputs []input
 	seen   map[string]bool // the server's keys that were accepted
@@ -74,9 +75,9 @@ func New(now time.Time, o Options) *Task {
 // Options returns the settings of the task.
 func (t *Task) Options() Options { return t.o }
 
-// Kept is the number of bytes that the task holds: its call, its questions and its result.
-func (t *Task) Kept() int {
-	n := len(t.o.Params) + len(t.result) + len(t.state) + len(t.theirs.meta)
+// Bytes is the number of bytes that the task holds: its call, its questions and its result.
+func (t *Task) Bytes() int {
+	n := len(t.o.Params) + len(t.result) + len(t.state) + len(t.upstream.meta)
 	for i := range t.inputs {
 		n += len(t.inputs[i].params)
 	}
@@ -84,10 +85,10 @@ func (t *Task) Kept() int {
 }
 
 // Made is the creation time of the task.
-func (t *Task) Made() time.Time { return t.created }
+func (t *Task) Created() time.Time { return t.created }
 
-// Ends is the time at which the task is dropped, in any state.
-func (t *Task) Ends() time.Time { return t.created.Add(t.ttl) }
+// Expires is the time at which the task is dropped, in any state.
+func (t *Task) Expires() time.Time { return t.created.Add(t.ttl) }
 
 // Step takes an event and returns its effects, in order. The effects are valid until the next call
 // of Step.
@@ -105,22 +106,22 @@ func (t *Task) Step(now time.Time, in Event) []Effect {
 		t.start(in.Request)
 	case in.Op == Ask:
 		t.ask(in)
-	case in.Op == Leave:
+	case in.Op == ClientCancel:
 		t.leave(in.Request)
 	case in.Op == Answered:
 		t.answered(in)
-	case in.Op == Inquire:
+	case in.Op == ServerAsk:
 		t.inquire(in)
 	case in.Op == Withdraw:
-		t.drop(func(i input) bool { return i.id == in.ID }, false)
+		t.removeQuestions(func(i input) bool { return i.id == in.ID }, false)
 	case in.Op == Reply:
 		t.reply(in)
 	case in.Op == Notify:
 		t.notified(in.Params)
-	case in.Op == Miss:
+	case in.Op == Lost:
 		t.missed(in)
 	case in.Op == Resume:
-		t.resume(in.Lives)
+		t.resume(in.ServerAlive)
 	}
 	t.arm()
 	return t.effects
@@ -137,29 +138,29 @@ func (t *Task) refuse(request uint64, err error) {
 func (t *Task) start(request uint64) {
 	params := t.o.Params
 	switch {
-	case t.o.Down == None:
+	case t.o.ClientDialect == None:
 		t.waiters = append(t.waiters, request)
-	case t.o.Down == Core && t.o.Up == Extension:
+	case t.o.ClientDialect == Core && t.o.ServerDialect == Extension:
 		t.do(Effect{Do: Deliver, Request: request, Result: t.creation()})
 	default:
 		t.creator = request
 	}
-	if _, asked := splice.Get(params, "task"); t.o.Up == Core && !asked {
+	if _, asked := splice.Get(params, "task"); t.o.ServerDialect == Core && !asked {
 		params, _ = splice.Set(params, millis(t.ttl), "task", "ttl")
 	}
-	t.calling = t.call("tools/call", params)
+	t.toolCall = t.call("tools/call", params)
 }
 
 // call sends a request to the server.
 func (t *Task) call(method string, params jsontext.Value) uint64 {
 	t.numbers++
-	t.do(Effect{Do: Call, Number: t.numbers, Method: method, Params: params, At: t.Ends()})
+	t.do(Effect{Do: Call, Number: t.numbers, Method: method, Params: params, At: t.Expires()})
 	return t.numbers
 }
 
 // about returns the params of a request about the task.
 func (t *Task) about() jsontext.Value {
-	params, _ := splice.Set(nil, t.own, "taskId")
+	params, _ := splice.Set(nil, t.upstreamID, "taskId")
 	return params
 }
 
@@ -167,7 +168,7 @@ func (t *Task) about() jsontext.Value {
 func (t *Task) expire() {
 	switch {
 	case t.forgotten:
-	case !t.now.Before(t.Ends()):
+	case !t.now.Before(t.Expires()):
 		t.stop()
 		t.finish(nil, &protocol.Error{
 			Condition: protocol.ConditionTimeout, Message: "the task was not done within its ttl",
@@ -175,7 +176,7 @@ func (t *Task) expire() {
 		t.forget()
 	case !t.due.IsZero() && !t.now.Before(t.due):
 		t.due = time.Time{}
-		t.polling = t.call("tasks/get", t.about())
+		t.pollCall = t.call("tasks/get", t.about())
 	}
 }
 
@@ -188,7 +189,7 @@ func (t *Task) forget() {
 
 // arm sets the timer to the end of the task, or to an earlier poll.
 func (t *Task) arm() {
-	at := t.Ends()
+	at := t.Expires()
 	if !t.due.IsZero() && t.due.Before(at) {
 		at = t.due
 	}
@@ -204,7 +205,7 @@ func (t *Task) ask(in Event) {
 	switch in.Method {
 	case "tasks/get":
 		o := t.withMeta(t.Object())
-		if t.o.Down == Extension {
+		if t.o.ClientDialect == Extension {
 			o, _ = splice.Set(t.Detail(), complete, "resultType")
 		}
 		t.do(Effect{Do: Deliver, Request: in.Request, Result: o})
@@ -213,7 +214,7 @@ func (t *Task) ask(in Event) {
 		if t.status.Final() {
 			t.deliver()
 		} else {
-			t.put()
+			t.sendQuestions()
 		}
 	case "tasks/update":
 		t.update(in)
@@ -224,7 +225,7 @@ func (t *Task) ask(in Event) {
 
 // cancel ends the task for the client. It asks the server to stop, which the server may ignore.
 func (t *Task) cancel(request uint64) {
-	if t.status.Final() && t.o.Down == Core {
+	if t.status.Final() && t.o.ClientDialect == Core {
 		t.refuse(request, protocol.InvalidParams("the task is "+string(t.status)+" already"))
 		return
 	}
@@ -233,7 +234,7 @@ func (t *Task) cancel(request uint64) {
 		t.end(Cancelled)
 	}
 	result := t.Object()
-	if t.o.Down == Extension {
+	if t.o.ClientDialect == Extension {
 		result = jsontext.Value(`{"resultType":"complete"}`)
 	}
 	t.do(Effect{Do: Deliver, Request: request, Result: result})
@@ -244,26 +245,26 @@ func (t *Task) stop() {
 	if t.status.Final() {
 		return
 	}
-	t.theirs.updated = nil // the task ends in another way than the server reported
-	for _, number := range []uint64{t.calling, t.polling, t.getting} {
+	t.upstream.updated = nil // the task ends in another way than the server reported
+	for _, number := range []uint64{t.toolCall, t.pollCall, t.resultCall} {
 		if number != 0 {
 			t.do(Effect{Do: Recall, Number: number})
 		}
 	}
-	if len(t.own) > 0 && t.o.Cancels {
-		t.tell("tasks/cancel", t.about())
+	if len(t.upstreamID) > 0 && t.o.Cancels {
+		t.sendIgnored("tasks/cancel", t.about())
 	}
 }
 
-// tell sends a request to the server whose answer is ignored.
-func (t *Task) tell(method string, params jsontext.Value) {
-	t.told = append(t.told, t.call(method, params))
+// sendIgnored sends a request to the server whose answer is ignored.
+func (t *Task) sendIgnored(method string, params jsontext.Value) {
+	t.ignored = append(t.ignored, t.call(method, params))
 }
 
 // leave handles the cancellation of a client's request. It ends the task if that request would have
 // created the task, or is the only one that waits for the outcome.
 func (t *Task) leave(request uint64) {
-	sole := t.o.Down == None && !t.status.Final()
+	sole := t.o.ClientDialect == None && !t.status.Final()
 	if request == t.creator || sole && slices.Contains(t.waiters, request) {
 		t.creator, t.waiters = 0, nil
 		t.stop()
@@ -273,15 +274,15 @@ func (t *Task) leave(request uint64) {
 	}
 	t.waiters = slices.DeleteFunc(t.waiters, func(w uint64) bool { return w == request })
 	for i := range t.inputs {
-		if t.inputs[i].at == request {
-			t.inputs[i].at = 0 // the question ended with its request
+		if t.inputs[i].request == request {
+			t.inputs[i].request = 0 // the question ended with its request
 		}
 	}
-	t.put()
+	t.sendQuestions()
 }
 
-// turn changes the status of the task.
-func (t *Task) turn(s Status) {
+// setStatus changes the status of the task.
+func (t *Task) setStatus(s Status) {
 	if t.status == s {
 		return
 	}
@@ -299,10 +300,10 @@ func (t *Task) finish(result jsontext.Value, err error) {
 		return
 	}
 	if err == nil {
-		result, err = t.said(result)
+		result, err = t.translateResult(result)
 	}
 	if t.creator != 0 {
-		if err != nil || t.o.Down == Extension {
+		if err != nil || t.o.ClientDialect == Extension {
 			t.do(Effect{Do: Deliver, Request: t.creator, Result: result, Err: err})
 			t.creator = 0
 			t.end(Failed)
@@ -313,7 +314,7 @@ func (t *Task) finish(result jsontext.Value, err error) {
 	}
 	failed, _ := splice.Get(result, "isError")
 	t.result, t.err = result, err
-	if err != nil || t.o.Down == Core && failed.Kind() == 't' {
+	if err != nil || t.o.ClientDialect == Core && failed.Kind() == 't' {
 		t.end(Failed)
 	} else {
 		t.end(Completed)
@@ -329,7 +330,7 @@ func (t *Task) create() {
 	t.creator = 0
 	t.do(Effect{Do: Deliver, Request: request, Result: t.creation()})
 	for i := range t.inputs {
-		t.inputs[i].at = 0
+		t.inputs[i].request = 0
 	}
 }
 
@@ -340,9 +341,9 @@ var errCancelled = &protocol.Error{
 // end ends the task. It releases the server and answers the waiting requests.
 func (t *Task) end(s Status) {
 	t.due = time.Time{}
-	t.calling, t.polling, t.getting = 0, 0, 0
-	t.turn(s)
-	t.drop(func(input) bool { return true }, true)
+	t.toolCall, t.pollCall, t.resultCall = 0, 0, 0
+	t.setStatus(s)
+	t.removeQuestions(func(input) bool { return true }, true)
 	t.release()
 	t.deliver()
 }
@@ -355,27 +356,27 @@ func (t *Task) deliver() {
 			t.refuse(w, errCancelled)
 		case t.err != nil:
 			t.refuse(w, t.err)
-		case t.o.Down == Core:
-			t.do(Effect{Do: Deliver, Request: w, Result: t.related(t.result)})
+		case t.o.ClientDialect == Core:
+			t.do(Effect{Do: Deliver, Request: w, Result: t.withTaskID(t.result)})
 		default:
 			t.do(Effect{Do: Deliver, Request: w, Result: t.result})
 		}
 	}
 	t.waiters = nil
-	if t.o.Down == None && t.status.Final() {
+	if t.o.ClientDialect == None && t.status.Final() {
 		t.forget()
 	}
 }
 
 // release releases the server if no answer of it is outstanding.
 func (t *Task) release() {
-	if t.status.Final() && len(t.told) == 0 {
+	if t.status.Final() && len(t.ignored) == 0 {
 		t.do(Effect{Do: Release})
 	}
 }
 
-// refusal returns the error that the server itself sent; nil for any other error.
-func refusal(err error) *jsonrpc.Error {
+// serverError returns the error that the server itself sent; nil for any other error.
+func serverError(err error) *jsonrpc.Error {
 	var e *jsonrpc.Error
 	if errors.As(err, &e) {
 		return e

@@ -13,7 +13,7 @@ func TestTasksAreKeptForABoundedTime(t *testing.T) {
 		time.Minute: time.Minute, tasks.MaxTTL: tasks.MaxTTL, tasks.MaxTTL + 1: tasks.MaxTTL,
 		30 * tasks.MaxTTL: tasks.MaxTTL,
 	} {
-		if got := tasks.New(start, tasks.Options{TTL: asked}).Ends().Sub(start); got != want {
+		if got := tasks.New(start, tasks.Options{TTL: asked}).Expires().Sub(start); got != want {
 			t.Errorf("asked for %v it is kept for %v, want %v", asked, got, want)
 		}
 	}

@@ -130,7 +130,7 @@ func (c *Client) detail(details map[string]detail) error {
 // tasks, because this API has no requests for them.
 func (c *Client) translate(extensions map[string]jsontext.Value) error {
 	var told protocol.ClientCapabilities
-	for _, name := range asked {
+	for _, name := range mcpCapabilities {
 		if d, ok := c.names[name]; ok {
 			settings := d.Parameters
 			if settings.Kind() != '{' {

@@ -148,8 +148,8 @@ func Example() {
 		return
 	}
 	var rules Rules
-	rules.Needs[Tool], _ = ParseNeed("sampling")
-	rules.Needs[Subscription], _ = ParseNeed("notifications")
+	rules.Requires[Tool], _ = ParseNeed("sampling")
+	rules.Requires[Subscription], _ = ParseNeed("notifications")
 	for _, place := range []Place{Tool, Resource, Subscription} {
 		fmt.Println(rules.Allows(place, c))
 	}

@@ -19,9 +19,9 @@ const (
 // Basic is the only capability of an anonymous client.
 const Basic = "basic"
 
-// asked lists the capabilities that MCP itself defines. They are declared to servers, with their
-// parameters.
-var asked = []string{Sampling, "elicitation", "roots"}
+// mcpCapabilities lists the capabilities that MCP itself defines. They are declared to servers,
+// with their parameters.
+var mcpCapabilities = []string{Sampling, "elicitation", "roots"}
 
 // offer is one capability of the server.
 type offer struct {

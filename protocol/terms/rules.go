@@ -21,7 +21,7 @@ const (
 // Rules are an operator's settings for the negotiation API.
 type Rules struct {
 	Required bool             // a client must negotiate first
-	Needs    [placeCount]Need // capabilities that a client which negotiated must have declared
+	Requires [placeCount]Need // capabilities that a client which negotiated must have declared
 	// Anonymous lists the places that a client may use without negotiation, unless Required is set.
 	Anonymous [placeCount]bool
 	// Idle is the time after which an unused session ends.
@@ -36,9 +36,9 @@ func (r Rules) Allows(p Place, c *Client) (need Need, ok bool) {
 	case c == nil && r.Required:
 		return Need{}, false
 	case c == nil:
-		return r.Needs[p], r.Anonymous[p]
+		return r.Requires[p], r.Anonymous[p]
 	}
-	return r.Needs[p], c.Meets(r.Needs[p])
+	return r.Requires[p], c.Meets(r.Requires[p])
 }
 
 // Need is a required capability with its minimum version. The zero Need requires nothing.

@@ -13,7 +13,9 @@ import (
 // rules returns the rules of S3-35, S3-36 and S3-45.
 func rules() Rules {
 	var r Rules
-	r.Needs[Tool], r.Needs[Subscription] = Need{Capability: Sampling}, Need{Capability: Notifications}
+	r.Requires[Tool], r.Requires[Subscription] = Need{Capability: Sampling}, Need{
+		Capability: Notifications,
+	}
 	r.Anonymous[Tool], r.Anonymous[Resource] = true, true
 	return r
 }

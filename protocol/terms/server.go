@@ -46,7 +46,7 @@ func (s Server) Response() (jsontext.Value, error) {
 			continue
 		}
 		p := parameters{Path: o.path}
-		if n := s.Rules.Needs[o.place]; o.rule && n.Capability != "" {
+		if n := s.Rules.Requires[o.place]; o.rule && n.Capability != "" {
 			p.Requires = n.String()
 		}
 		d := Detail{Name: o.name, Version: FirstVersion, Description: o.description}

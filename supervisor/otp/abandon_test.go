@@ -26,7 +26,7 @@ func TestAnAbandonedWorkerIsFencedOff(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		stuck := stuckWorker(gate, func(p *Process) {
-			p.SetHeir("wrong")
+			p.SetCarriedState("wrong")
 			p.SetStatus("wrong")
 			p.After(0, "wrong")
 			p.Monitor(r.tree.Ref())
@@ -78,8 +78,8 @@ func TestAnAbandonedWorkerIsFencedOff(t *testing.T) {
 		close(gate)
 		synctest.Wait()
 		tell(t, ref, func(p *Process) error {
-			if p.Heir() != nil || p.Incarnation() != 2 {
-				t.Errorf("heir %v in incarnation %d", p.Heir(), p.Incarnation())
+			if p.CarriedState() != nil || p.Incarnation() != 2 {
+				t.Errorf("heir %v in incarnation %d", p.CarriedState(), p.Incarnation())
 			}
 			return nil
 		})
@@ -116,7 +116,7 @@ func TestAStuckInitIsAbandonedAndTriedAgain(t *testing.T) {
 		if got := r.state(); got != "a#3" {
 			t.Errorf("tree %s, want a new process", got)
 		}
-		if waiting.err != nil || r.ref("a").row.proc.Load().box.UserMessageCount() != 0 {
+		if waiting.err != nil || r.ref("a").row.proc.Load().mailbox.UserMessageCount() != 0 {
 			t.Errorf("message to the abandoned process: %v, want it to be handled by its successor",
 				waiting.err)
 		}
@@ -226,7 +226,7 @@ func TestRowsObeyOnlyTheirSupervisor(t *testing.T) {
 				t.Error("a process was put into a seized row")
 			}
 			a.mark(old, Running, time.Now())
-			if Status(a.status.Load()) != Forsaken {
+			if Status(a.status.Load()) != StatusAbandoned {
 				t.Error("a seized row was marked")
 			}
 			s.add(newRow(r.sys, s, old, "ghost", a.child(), nil), &guard{})
@@ -237,7 +237,7 @@ func TestRowsObeyOnlyTheirSupervisor(t *testing.T) {
 			if s.find("a") != a {
 				t.Error("a row was removed by a namesake")
 			}
-			k := &kid{id: "a", child: a.child()}
+			k := &childRecord{id: "a", child: a.child()}
 			k.driver.row = a
 			old.spawn(time.Now(), k)
 			if a.proc.Load() != nil {

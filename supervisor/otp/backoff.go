@@ -15,16 +15,16 @@ import (
 // zero, Max not below First.
 //
 // A crash on an Attributed message is charged to the origin of the message: the child restarts at
-// once and the crash does not count. If OwnOrigins (3) different origins crash the child within
-// OwnTime (1 min), the child itself is taken to be at fault, and is paused.
+// once and the crash does not count. If OwnFaultOrigins (3) different origins crash the child
+// within OwnFaultTime (1 min), the child itself is taken to be at fault, and is paused.
 //
 // OTP has nothing like it. Use it for supervisors near the root, whose end would end the program.
 // The zero Backoff is off. It can be combined only with OneForOne.
 type Backoff struct {
 	First, Max, Stable time.Duration
-	// Boots lets the supervisor start without children whose start fails. These children are paused
+	// AtStart lets the supervisor start without children whose start fails. These children are paused
 	// too.
-	Boots bool
+	AtStart bool
 }
 
 func (b Backoff) isZero() bool { return b == Backoff{} }
@@ -38,7 +38,7 @@ type failures struct {
 }
 
 // again restarts a child of a supervisor with a Backoff, or pauses it.
-func (s *state) again(now time.Time, k *kid, reason error) {
+func (s *state) restartOrPause(now time.Time, k *childRecord, reason error) {
 	if k.failures == nil {
 		k.failures = &failures{window: newWindow(s.intensity)}
 	}
@@ -46,7 +46,7 @@ func (s *state) again(now time.Time, k *kid, reason error) {
 	own := false
 	if k.origin != "" && !errors.Is(reason, ErrGiveUp) {
 		times, hold := f.charges.add(now, k.origin, k.lost)
-		if own = k.held || f.charges.own(); !own {
+		if own = k.ownFault || f.charges.own(); !own {
 			s.out = append(s.out, action{
 				verb: doCharge, kid: k, reason: reason, origin: k.origin, times: times, delay: hold,
 			})
@@ -56,9 +56,9 @@ func (s *state) again(now time.Time, k *kid, reason error) {
 		}
 	}
 	pause := own || errors.Is(reason, ErrGiveUp) || !f.window.add(now)
-	if s.doubted(now, k) {
+	if s.dropsCarried(now, k) {
 		k.crashes = 0
-		s.out = append(s.out, action{verb: doDisown, kid: k, reason: reason})
+		s.out = append(s.out, action{verb: doDropCarried, kid: k, reason: reason})
 	}
 	if pause {
 		s.pause(now, k, reason)
@@ -68,7 +68,7 @@ func (s *state) again(now time.Time, k *kid, reason error) {
 }
 
 // pause stops a child for a while and starts it again later.
-func (s *state) pause(now time.Time, k *kid, reason error) {
+func (s *state) pause(now time.Time, k *childRecord, reason error) {
 	f := k.failures
 	if !f.since.IsZero() && now.Sub(f.since) >= s.backoff.Stable {
 		f.gap = 0
@@ -89,7 +89,7 @@ func (s *state) pause(now time.Time, k *kid, reason error) {
 }
 
 // resume starts a child whose pause is over.
-func (s *state) resume(k *kid) {
+func (s *state) resume(k *childRecord) {
 	s.disarm(k)
 	s.start(k, true)
 }

@@ -25,8 +25,8 @@ type harmless struct{ from string }
 func (h harmless) Origin() string { return h.from }
 
 func (letterbox) Init(p *Process) error {
-	if p.Heir() == nil {
-		p.SetHeir(new(int))
+	if p.CarriedState() == nil {
+		p.SetCarriedState(new(int))
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func (letterbox) Receive(p *Process, msg any) error {
 	case *Call[poison, int]:
 		panic("call of " + m.Req.from)
 	case *Call[harmless, int]:
-		n := p.Heir().(*int)
+		n := p.CarriedState().(*int)
 		*n++
 		m.Reply(*n)
 	}
@@ -80,7 +80,7 @@ func TestPoisonOfOneOriginIsRefusedAfterItsSecondCrash(t *testing.T) {
 		defer r.close()
 		refused := 0
 		for n := range 1000 {
-			if errors.Is(r.poisons("acme"), ErrShunned) {
+			if errors.Is(r.poisons("acme"), ErrOriginRefused) {
 				refused++
 			}
 			if got, err := r.asks("initech"); got != n+1 || err != nil {
@@ -91,16 +91,16 @@ func TestPoisonOfOneOriginIsRefusedAfterItsSecondCrash(t *testing.T) {
 			t.Errorf("%d of 1,000 were refused, want all but two", refused)
 		}
 		crash := new(CrashReport)
-		if _, err := r.asks("acme"); !errors.Is(err, ErrShunned) || !errors.As(err, &crash) ||
+		if _, err := r.asks("acme"); !errors.Is(err, ErrOriginRefused) || !errors.As(err, &crash) ||
 			crash != ofType[CrashCharged](r)[1].Reason {
 			t.Errorf("a harmless call of the origin: %v, want the second crash behind it", err)
 		}
-		r.sys.Forgive("acme")
+		r.sys.AcceptOrigin("acme")
 		if got, err := r.asks("acme"); got != 1001 || err != nil {
 			t.Errorf("forgiven: %d, %v", got, err)
 		}
 		_ = r.poisons("acme")
-		if _, err := r.asks("acme"); !errors.Is(err, ErrShunned) {
+		if _, err := r.asks("acme"); !errors.Is(err, ErrOriginRefused) {
 			t.Errorf("after another crash: %v", err)
 		}
 		charged := ofType[CrashCharged](r)
@@ -108,9 +108,9 @@ func TestPoisonOfOneOriginIsRefusedAfterItsSecondCrash(t *testing.T) {
 			charged[1].Times != 2 {
 			t.Errorf("charged: %+v", charged)
 		}
-		time.Sleep(ShunTime)
+		time.Sleep(OriginRefuseTime)
 		if got, err := r.asks("acme"); got != 1002 || err != nil {
-			t.Errorf("after %s: %d, %v", ShunTime, got, err)
+			t.Errorf("after %s: %d, %v", OriginRefuseTime, got, err)
 		}
 	})
 }
@@ -149,13 +149,13 @@ func TestReceiverThatThreeOriginsCrashIsPaused(t *testing.T) {
 	})
 }
 
-// Messages without an answer crash the receiver up to MaxCharged times. Each crash is charged to
-// their origin.
+// Messages without an answer crash the receiver up to MaxChargedCrashes times. Each crash is
+// charged to their origin.
 func TestCrashesOnMessagesAreChargedHoweverMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := letterboxes(t)
 		defer r.close()
-		for range MaxCharged + 50 {
+		for range MaxChargedCrashes + 50 {
 			_ = r.ref("box").Send(poison{"acme"})
 			synctest.Wait()
 		}
@@ -205,8 +205,8 @@ func TestEnvelopesAndEndsHaveOrigins(t *testing.T) {
 			origins = append(origins, e.Origin)
 		}
 		if want := append([]string{"by-answer"},
-			slices.Repeat([]string{"acme"}, MaxCharged)...); !slices.Equal(origins, want) {
-			t.Errorf("charged to %q, want by-answer and %d times acme", origins, MaxCharged)
+			slices.Repeat([]string{"acme"}, MaxChargedCrashes)...); !slices.Equal(origins, want) {
+			t.Errorf("charged to %q, want by-answer and %d times acme", origins, MaxChargedCrashes)
 		}
 	})
 }
@@ -217,7 +217,7 @@ type onlooker struct{ Base }
 func (onlooker) Receive(p *Process, msg any) error {
 	switch m := msg.(type) {
 	case Ref:
-		p.SetHeir(m)
+		p.SetCarriedState(m)
 		CallAsync(p, m, harmless{}, func(int, error) any { return poison{"by-answer"} })
 	case poison, Down:
 		panic("crash")
@@ -226,14 +226,14 @@ func (onlooker) Receive(p *Process, msg any) error {
 }
 
 func (onlooker) Init(p *Process) error {
-	if ref, ok := p.Heir().(Ref); ok {
+	if ref, ok := p.CarriedState().(Ref); ok {
 		p.Monitor(ref)
 	}
 	return nil
 }
 
 // A single origin never makes a child count as faulty itself, whatever the sequence of its crashes.
-// Three origins within OwnTime always do.
+// Three origins within OwnFaultTime always do.
 func TestChargesTellTheChildFromItsOrigins(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c charges
@@ -247,20 +247,20 @@ func TestChargesTellTheChildFromItsOrigins(t *testing.T) {
 			last[o] = now
 			recent := 0
 			for _, at := range last {
-				if now.Sub(at) <= OwnTime {
+				if now.Sub(at) <= OwnFaultTime {
 					recent++
 				}
 			}
 			hang := rapid.IntRange(0, 9).Draw(t, "hang") == 0
 			times, hold := c.add(now, o, hang)
 			own := c.own()
-			if held := hold > 0; held != (hang || times >= MaxCharged) || hold > LastHold {
+			if held := hold > 0; held != (hang || times >= MaxChargedCrashes) || hold > MaxOriginPause {
 				t.Fatalf("hang %t, %d times: it takes no message for %s", hang, times, hold)
 			}
-			if want := recent >= OwnOrigins; want != own {
-				t.Fatalf("%d origins within %s: own fault is %t", recent, OwnTime, own)
+			if want := recent >= OwnFaultOrigins; want != own {
+				t.Fatalf("%d origins within %s: own fault is %t", recent, OwnFaultTime, own)
 			}
-			if again := seen && now.Sub(before) <= RepeatTime+holds[o]; times > 1 && !again ||
+			if again := seen && now.Sub(before) <= CrashRepeatTime+holds[o]; times > 1 && !again ||
 				!own && again && times == 1 {
 				t.Fatalf("%s after the last of %q: %d times", now.Sub(before), o, times)
 			}

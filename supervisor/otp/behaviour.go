@@ -2,7 +2,7 @@ package otp
 
 // Behaviour is the code of a worker. Each incarnation has its own value: the fields are the
 // worker's state and are lost when the incarnation ends, except for a value given to
-// Process.SetHeir. The three methods are never called concurrently.
+// Process.SetCarriedState. The three methods are never called concurrently.
 type Behaviour interface {
 	// Init prepares the worker. The next sibling starts when Init has returned. An error or a panic is
 	// a failed start. The error Ignore means that there is nothing to run, and counts as success.

@@ -15,7 +15,7 @@ import (
 // runaway is carried state whose Fence ends the goroutine that calls it.
 type runaway struct{ told *error }
 
-func (runaway) Fence() any             { runtime.Goexit(); return nil }
+func (runaway) Detach() any            { runtime.Goexit(); return nil }
 func (h runaway) Abandon(reason error) { *h.told = reason }
 
 // A supervisor's goroutine is ended while the supervisor replaces a stuck child. The replacement
@@ -35,7 +35,7 @@ func TestAFenceThatLeavesIsACrashOfTheSupervisor(t *testing.T) {
 			handled := false
 			c.child.Start = scriptOf(script{init: func(p *Process) error {
 				if p.Incarnation() == 1 {
-					p.SetHeir(runaway{&told})
+					p.SetCarriedState(runaway{&told})
 				}
 				return nil
 			}, receive: func(*Process, any) error { handled = true; return nil }})
@@ -48,7 +48,7 @@ func TestAFenceThatLeavesIsACrashOfTheSupervisor(t *testing.T) {
 				send(t, r.ref("s/a"), func(*Process) error { <-held.gate; return nil }, waits)
 				synctest.Wait()
 				c.hang(r)
-				time.Sleep(DefaultHard + 2*time.Second)
+				time.Sleep(DefaultHardTimeout + 2*time.Second)
 				synctest.Wait()
 				if got := r.state(); r.ref("s").Incarnation() != 2 || !r.ref("s/b").Alive() ||
 					!r.ref("s/a").Alive() {
@@ -57,12 +57,12 @@ func TestAFenceThatLeavesIsACrashOfTheSupervisor(t *testing.T) {
 				if waits.err == nil && !handled {
 					t.Error("what waited behind the message is lost")
 				}
-				if n := r.sys.Hung(); n != 1 || told != nil {
+				if n := r.sys.Isolated(); n != 1 || told != nil {
 					t.Errorf("%d hung, and the heir was told %v while one was at it", n, told)
 				}
 				close(held.gate)
 				synctest.Wait()
-				if n := r.sys.Hung(); n != 0 || told == nil {
+				if n := r.sys.Isolated(); n != 0 || told == nil {
 					t.Errorf("%d hung, and the heir was told %v, after it came back", n, told)
 				}
 			})
@@ -99,7 +99,7 @@ func (c *census) start() Start {
 func TestAnEventThatIsNotReturnedFromIsNoEnd(t *testing.T) {
 	kinds := []Event{
 		ChildStarted{}, ChildExited{}, ChildRestarted{}, StartFailed{}, IntensityExceeded{},
-		SupervisorStopped{}, Abandoned{}, Stuck{}, HeirDropped{}, TerminatePanicked{},
+		SupervisorStopped{}, Abandoned{}, Stuck{}, StateDropped{}, TerminatePanicked{},
 	}
 	for _, strategy := range []Strategy{OneForOne, RestForOne} {
 		for _, kind := range kinds {
@@ -163,7 +163,7 @@ func leaves(t *testing.T, strategy Strategy, kind reflect.Type, times int) {
 		p.Go("panics", func(ctx context.Context) error { <-ctx.Done(); panic(1) })
 		return errTest
 	})
-	give("h", func(p *Process) error { p.SetHeir(1); <-gate; return nil }) // replaced
+	give("h", func(p *Process) error { p.SetCarriedState(1); <-gate; return nil }) // replaced
 	select {
 	case <-r.tree.Done():
 	default:
@@ -190,7 +190,7 @@ func leaves(t *testing.T, strategy Strategy, kind reflect.Type, times int) {
 	if len(all.live) > 0 {
 		t.Errorf("%v still run", all.live)
 	}
-	if n := r.sys.Hung(); n != 0 {
+	if n := r.sys.Isolated(); n != 0 {
 		t.Errorf("%d hung", n)
 	}
 }
@@ -214,7 +214,7 @@ func TestTheWatchOutlivesWhoListens(t *testing.T) {
 		first, second := newHang(), newHang()
 		send(t, r.ref("a"), first)
 		send(t, r.ref("b"), second)
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		synctest.Wait()
 		if got := r.state(); got != "a#2 b#2" {
 			t.Errorf("tree %s", got)

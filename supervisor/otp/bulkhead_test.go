@@ -8,22 +8,24 @@ import (
 	"time"
 )
 
-// Each failure domain has room for MaxHung stuck processes as long as the total allows it. When the
-// total runs out, the domain with the fewest is refused last.
+// Each failure domain has room for MaxIsolated stuck processes as long as the total allows it. When
+// the total runs out, the domain with the fewest is refused last.
 func TestRoomForTheHung(t *testing.T) {
-	const last = MaxHungInAll - 1
+	const last = MaxIsolatedTotal - 1
 	for _, c := range []struct {
 		own, all int
 		want     bool
 	}{
 		{0, 0, true}, {1, 1, true},
-		{MaxHung - 1, MaxHung - 1, true}, {MaxHung, MaxHung, false}, {MaxHung + 9, MaxHung, false},
-		{0, MaxHung, true}, {MaxHung - 1, MaxHungInAll - MaxHung, true},
-		{MaxHung - 2, MaxHungInAll - MaxHung + 1, true}, {MaxHung - 1, MaxHungInAll - MaxHung + 1, false},
+		{MaxIsolated - 1, MaxIsolated - 1, true}, {MaxIsolated, MaxIsolated, false},
+		{MaxIsolated + 9, MaxIsolated, false},
+		{0, MaxIsolated, true}, {MaxIsolated - 1, MaxIsolatedTotal - MaxIsolated, true},
+		{MaxIsolated - 2, MaxIsolatedTotal - MaxIsolated + 1, true},
+		{MaxIsolated - 1, MaxIsolatedTotal - MaxIsolated + 1, false},
 		{9, last - 9, true}, {10, last - 9, false},
-		{0, last, true}, {1, last, false}, {0, MaxHungInAll, false},
+		{0, last, true}, {1, last, false}, {0, MaxIsolatedTotal, false},
 	} {
-		if got := room(c.own, c.all); got != c.want {
+		if got := mayReplace(c.own, c.all); got != c.want {
 			t.Errorf("own %d of %d: %t", c.own, c.all, got)
 		}
 	}
@@ -32,23 +34,23 @@ func TestRoomForTheHung(t *testing.T) {
 // However many processes are stuck in one failure domain, and in a few others, another domain is
 // refused nothing as long as some of the total is left.
 func TestNoBulkheadTakesTheRoomOfAnother(t *testing.T) {
-	for greedy := range MaxHungInAll/MaxHung + 10 {
+	for greedy := range MaxIsolatedTotal/MaxIsolated + 10 {
 		all := 0
 		own := make([]int, greedy)
 		for more := true; more; {
 			more = false
 			for i := range own {
-				if room(own[i], all) {
+				if mayReplace(own[i], all) {
 					own[i]++
 					all++
 					more = true
 				}
 			}
 		}
-		if greedy < MaxHungInAll/MaxHung && all != greedy*MaxHung || all > MaxHungInAll {
+		if greedy < MaxIsolatedTotal/MaxIsolated && all != greedy*MaxIsolated || all > MaxIsolatedTotal {
 			t.Errorf("%d have %d", greedy, all)
 		}
-		if !room(0, all) && all < MaxHungInAll {
+		if !mayReplace(0, all) && all < MaxIsolatedTotal {
 			t.Errorf("%d have %d, and who has none is refused", greedy, all)
 		}
 	}
@@ -61,7 +63,8 @@ func walls(d *diary) Spec {
 	worker := Child{ID: "w", Start: d.start()}
 	wall := func(id string) Child {
 		return Child{
-			ID: id, Bulkhead: true, Start: Supervisor(Spec{Intensity: often, Children: []Child{worker}}),
+			ID: id, FailureDomain: true,
+			Start: Supervisor(Spec{Intensity: often, Children: []Child{worker}}),
 		}
 	}
 	return Spec{Intensity: often, Children: []Child{
@@ -80,12 +83,12 @@ func TestWhatHangsBehindABulkheadCostsNobodyElse(t *testing.T) {
 			h := newHang()
 			h.gate = gate
 			send(t, r.ref(id), h)
-			time.Sleep(DefaultHard + 2*time.Second)
+			time.Sleep(DefaultHardTimeout + 2*time.Second)
 			synctest.Wait()
 		}
-		for n := range MaxHung + 3 {
+		for n := range MaxIsolated + 3 {
 			hung("t/x/w")
-			if got, want := r.ref("t/x").Incarnation(), uint64(max(1, n+2-MaxHung)); got != want {
+			if got, want := r.ref("t/x").Incarnation(), uint64(max(1, n+2-MaxIsolated)); got != want {
 				t.Fatalf("incarnation %d of its supervisor after %d, want %d", got, n+1, want)
 			}
 		}
@@ -100,14 +103,17 @@ func TestWhatHangsBehindABulkheadCostsNobodyElse(t *testing.T) {
 			Child{ID: "z", Start: scriptOf(script{})}); err != nil {
 			t.Errorf("another bulkhead's neighbour: %v", err)
 		}
-		if got, want := r.sys.Hung(), MaxHung+5; got != want || r.sys.walled.Load() != MaxHung+1 {
-			t.Errorf("%d hung, want %d; %d counted", got, want, r.sys.walled.Load())
+		if got, want := r.sys.Isolated(), MaxIsolated+5; got != want ||
+			r.sys.domainIsolated.Load() != MaxIsolated+1 {
+			t.Errorf("%d hung, want %d; %d counted", got, want, r.sys.domainIsolated.Load())
 		}
 		close(gate)
 		synctest.Wait()
-		if r.sys.Hung() != 0 || r.sys.walled.Load() != 0 || r.tree.row.near.Load() != 0 ||
-			r.ref("t/x").row.near.Load() != 0 {
-			t.Errorf("%d hung, %d counted after all came back", r.sys.Hung(), r.sys.walled.Load())
+		if r.sys.Isolated() != 0 || r.sys.domainIsolated.Load() != 0 ||
+			r.tree.row.domainIsolated.Load() != 0 ||
+			r.ref("t/x").row.domainIsolated.Load() != 0 {
+			t.Errorf("%d hung, %d counted after all came back", r.sys.Isolated(),
+				r.sys.domainIsolated.Load())
 		}
 	})
 }
@@ -125,18 +131,18 @@ func TestWhatHangsAnywhereBehindABulkheadIsCounted(t *testing.T) {
 		Intensity: often,
 		Children:  []Child{{ID: "a", Start: d.start()}, {ID: "b", Start: d.start()}, below},
 	}
-	bubble(t, one(Child{ID: "x", Bulkhead: true, Start: Supervisor(wall)}),
+	bubble(t, one(Child{ID: "x", FailureDomain: true, Start: Supervisor(wall)}),
 		func(t *testing.T, r *rig) {
 			gate := make(chan struct{})
 			ids := []string{"x/a", "x/b", "x/s/c"}
-			for n := range MaxHung + 1 {
+			for n := range MaxIsolated + 1 {
 				h := newHang()
 				h.gate = gate
 				send(t, r.ref(ids[n%3]), h)
-				time.Sleep(DefaultHard + 2*time.Second)
+				time.Sleep(DefaultHardTimeout + 2*time.Second)
 				synctest.Wait()
 				want := uint64(1)
-				if n == MaxHung {
+				if n == MaxIsolated {
 					want = 2
 				}
 				if got := r.ref("x").Incarnation(); got != want {
@@ -156,20 +162,23 @@ func TestASupervisorThatHangsIsCountedToo(t *testing.T) {
 		Intensity: often, Children: []Child{{ID: "y", Restart: Temporary, Start: scriptOf(script{})}},
 	})
 	wall := Supervisor(Spec{Intensity: often, Children: []Child{{ID: "s", Start: below}}})
-	bubble(t, one(Child{ID: "x", Bulkhead: true, Start: wall}), func(t *testing.T, r *rig) {
+	bubble(t, one(Child{ID: "x", FailureDomain: true, Start: wall}), func(t *testing.T, r *rig) {
 		x := r.ref("x").row
 		for n := range uint64(2) {
 			g.set(make(chan struct{}))
-			tell(t, r.ref("x/s/y"), func(p *Process) error { p.SetHeir(stubborn{&g}); return Normal })
-			time.Sleep(DefaultHard + 2*time.Second)
+			tell(t, r.ref("x/s/y"), func(p *Process) error {
+				p.SetCarriedState(stubborn{&g})
+				return Normal
+			})
+			time.Sleep(DefaultHardTimeout + 2*time.Second)
 			synctest.Wait()
 			if got := r.ref("x").Incarnation(); got != n+1 {
 				t.Errorf("incarnation %d with room for %d", got, 1-n)
 			}
 			close(g.set(nil))
 			synctest.Wait()
-			for range MaxHung {
-				x.miss(1 - 2*int32(n))
+			for range MaxIsolated {
+				x.countIsolated(1 - 2*int32(n))
 			}
 		}
 	})
@@ -182,13 +191,13 @@ func TestBulkheadsTogetherAreBounded(t *testing.T) {
 	bubble(t, walls(d), func(t *testing.T, r *rig) {
 		top := r.tree.row
 		var others []*row
-		for n := range MaxHungInAll / MaxHung {
-			o := newRow(r.sys, top, nil, fmt.Sprint("o", n), &Child{Bulkhead: true}, nil)
+		for n := range MaxIsolatedTotal / MaxIsolated {
+			o := newRow(r.sys, top, nil, fmt.Sprint("o", n), &Child{FailureDomain: true}, nil)
 			others = append(others, o)
-			for range MaxHung + 1 { // one more than counts against others; it returns
-				o.miss(1)
+			for range MaxIsolated + 1 { // one more than counts against others; it returns
+				o.countIsolated(1)
 			}
-			o.miss(-1)
+			o.countIsolated(-1)
 		}
 		gate := make(chan struct{})
 		for _, id := range []string{"t/x/w", "c/w"} {
@@ -196,21 +205,21 @@ func TestBulkheadsTogetherAreBounded(t *testing.T) {
 			h.gate = gate
 			send(t, r.ref(id), h)
 		}
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		synctest.Wait()
 		if got := r.state(); r.ref("t/x").Incarnation() != 2 || r.ref("c").Incarnation() != 1 ||
 			r.ref("c/w").Incarnation() != 2 {
-			t.Errorf("tree %s, %d counted", got, r.sys.walled.Load())
+			t.Errorf("tree %s, %d counted", got, r.sys.domainIsolated.Load())
 		}
 		close(gate)
 		for _, o := range others {
-			for range MaxHung {
-				o.miss(-1)
+			for range MaxIsolated {
+				o.countIsolated(-1)
 			}
 		}
 		synctest.Wait()
-		if r.sys.walled.Load() != 0 || r.sys.Hung() != 0 {
-			t.Errorf("%d counted, %d hung at the end", r.sys.walled.Load(), r.sys.Hung())
+		if r.sys.domainIsolated.Load() != 0 || r.sys.Isolated() != 0 {
+			t.Errorf("%d counted, %d hung at the end", r.sys.domainIsolated.Load(), r.sys.Isolated())
 		}
 	})
 }
@@ -221,14 +230,14 @@ func TestAHungRestartIsTriedAgainBesideAFullBulkhead(t *testing.T) {
 	d := &diary{}
 	spec := walls(d)
 	spec.Children = append(spec.Children,
-		Child{ID: "r", Bulkhead: true,
+		Child{ID: "r", FailureDomain: true,
 			Start: Supervisor(Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{
 				{ID: "w", Start: scriptOf(script{init: func(*Process) error { g.wait(); return nil }})},
 			}})})
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		x := r.ref("t/x").row
-		for range MaxHung {
-			x.miss(1)
+		for range MaxIsolated {
+			x.countIsolated(1)
 		}
 		g.set(make(chan struct{}))
 		tell(t, r.ref("r/w"), func(*Process) error { return errTest })
@@ -240,8 +249,8 @@ func TestAHungRestartIsTriedAgainBesideAFullBulkhead(t *testing.T) {
 		if r.ref("r").Incarnation() != 1 || !r.ref("r/w").Alive() {
 			t.Errorf("tree %s", r.state())
 		}
-		for range MaxHung {
-			x.miss(-1)
+		for range MaxIsolated {
+			x.countIsolated(-1)
 		}
 	})
 }

@@ -22,7 +22,7 @@ func TestAStopIsHeardBeforeTheNextLetter(t *testing.T) {
 			return nil
 		}
 		if begun++; begun == 3 {
-			p.guard.box.PostSystemMessage(stopOrder)
+			p.guard.mailbox.PostSystemMessage(stopOrder)
 		}
 		return nil
 	}})
@@ -92,7 +92,7 @@ func bursts(t *testing.T, seed uint64) {
 	sys := NewSystem(Options{})
 	spec := Spec{
 		Intensity: Intensity{1 << 20, time.Second},
-		Children:  []Child{{ID: "a", Mailbox: limit, Start: start, Hard: time.Second}},
+		Children:  []Child{{ID: "a", Mailbox: limit, Start: start, HardTimeout: time.Second}},
 	}
 	tree, err := sys.Start(context.Background(), "top", spec)
 	if err != nil {
@@ -122,12 +122,12 @@ func bursts(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 10))
 		for !isClosed(over) {
 			if g := a.row.proc.Load(); g != nil {
-				if why := g.box.wrong(); why != "" {
+				if why := g.mailbox.wrong(); why != "" {
 					t.Error(why)
 				}
 				switch random.IntN(20) {
 				case 0:
-					g.box.PostSystemMessage(struct{}{}) // a signal without meaning
+					g.mailbox.PostSystemMessage(struct{}{}) // a signal without meaning
 				case 1:
 					ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 					if p := g.current.Load(); p != nil {
@@ -165,7 +165,7 @@ func bursts(t *testing.T, seed uint64) {
 		count["refused"] += len(refused[sender])
 	}
 	t.Log(count, a.Incarnation(), "incarnations")
-	for sys.Hung() > 0 { // until they return
+	for sys.Isolated() > 0 { // until they return
 		time.Sleep(10 * time.Millisecond)
 	}
 }
@@ -174,10 +174,10 @@ func bursts(t *testing.T, seed uint64) {
 func (m *mailbox) wrong() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settle()
+	m.reconcile()
 	room := 0
 	for i := range m.user.n {
-		if l := m.user.ring[(m.user.head+i)&(len(m.user.ring)-1)]; l.room {
+		if l := m.user.ring[(m.user.head+i)&(len(m.user.ring)-1)]; l.counts {
 			room++
 		} else if l.msg == nil {
 			return fmt.Sprintf("slot %d of %d is empty", i, m.user.n)

@@ -38,7 +38,7 @@ func crowd(t *testing.T) {
 }
 
 // A worker that is busy for a moment is not stuck, even if it waits for a processor for several
-// times its Hard.
+// times its HardTimeout.
 func TestBusyIsNotStuck(t *testing.T) {
 	const hard = 500 * time.Millisecond
 	begun, rounds := time.Now(), 0
@@ -50,7 +50,7 @@ func TestBusyIsNotStuck(t *testing.T) {
 	defer sys.Close()
 	took := make(chan time.Duration, 1)
 	tree, err := sys.Start(t.Context(), "top",
-		one(Child{ID: "a", Soft: Unwatched, Hard: hard,
+		one(Child{ID: "a", SoftTimeout: NoTimeout, HardTimeout: hard,
 			Start: scriptOf(script{receive: func(p *Process, _ any) error {
 				begun := time.Now()
 				work(rounds)
@@ -66,8 +66,8 @@ func TestBusyIsNotStuck(t *testing.T) {
 	if d := <-took; d < 2*hard {
 		t.Skipf("it took %s, which is not long enough to be taken for stuck", d)
 	}
-	if n := tree.Snapshot().Children[0]; n.Incarnation != 1 || sys.Hung() != 0 {
-		t.Errorf("incarnation %d, %d hung", n.Incarnation, sys.Hung())
+	if n := tree.Snapshot().Children[0]; n.Incarnation != 1 || sys.Isolated() != 0 {
+		t.Errorf("incarnation %d, %d hung", n.Incarnation, sys.Isolated())
 	}
 }
 
@@ -89,7 +89,7 @@ func TestWhoNeverComesBackIsFound(t *testing.T) {
 			sys := NewSystem(Options{})
 			defer sys.Close()
 			if _, err := sys.Start(t.Context(), "top",
-				one(Child{ID: "a", Hard: time.Second, Start: scriptOf(script{})})); err != nil {
+				one(Child{ID: "a", HardTimeout: time.Second, Start: scriptOf(script{})})); err != nil {
 				t.Fatal(err)
 			}
 			a, _ := sys.Whereis("top/a")
@@ -118,7 +118,7 @@ func TestProgressIsNotStuck(t *testing.T) {
 		gate := make(chan struct{})
 		send(t, r.ref("a"), func(p *Process) error {
 			for range 10 {
-				time.Sleep(DefaultHard - time.Second)
+				time.Sleep(DefaultHardTimeout - time.Second)
 				p.Progress()
 			}
 			<-gate
@@ -126,20 +126,20 @@ func TestProgressIsNotStuck(t *testing.T) {
 			t.Error("went on after it was replaced")
 			return nil
 		})
-		time.Sleep(10 * (DefaultHard - time.Second))
+		time.Sleep(10 * (DefaultHardTimeout - time.Second))
 		synctest.Wait()
 		if got := r.state(); got != "a#1" {
 			t.Errorf("while there is progress: %s", got)
 		}
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		synctest.Wait()
-		if got := r.state(); got != "a#2" || r.sys.Hung() != 1 {
-			t.Errorf("when there is none: %s, %d hung", got, r.sys.Hung())
+		if got := r.state(); got != "a#2" || r.sys.Isolated() != 1 {
+			t.Errorf("when there is none: %s, %d hung", got, r.sys.Isolated())
 		}
 		close(gate)
 		synctest.Wait()
-		if got := r.state(); got != "a#2" || r.sys.Hung() != 0 {
-			t.Errorf("when it is back: %s, %d hung", got, r.sys.Hung())
+		if got := r.state(); got != "a#2" || r.sys.Isolated() != 0 {
+			t.Errorf("when it is back: %s, %d hung", got, r.sys.Isolated())
 		}
 	})
 }
@@ -150,15 +150,15 @@ func TestProgressIsToldUnderTheBell(t *testing.T) {
 		var before, after stamp
 		gate := make(chan struct{})
 		send(t, r.ref("a"), func(p *Process) error {
-			h := &p.guard.box.hand
-			p.guard.box.mu.Lock()
-			h.ring()
-			p.guard.box.mu.Unlock()
+			h := &p.guard.mailbox.cursor
+			p.guard.mailbox.mu.Lock()
+			h.interrupt()
+			p.guard.mailbox.mu.Unlock()
 			before = h.at()
 			time.Sleep(time.Second)
 			p.Progress()
 			after = h.at()
-			if h.word.Load()&bell == 0 {
+			if h.word.Load()&wakeFlag == 0 {
 				t.Error("the bell is lost")
 			}
 			close(gate)
@@ -182,8 +182,8 @@ func TestSupplyCountsWhatTheMachineGave(t *testing.T) {
 		{"some lateness", beat, beat + grace/2, beat + grace/2},
 		{"a turn of another", beat, beat + grace, beat + grace},
 		{"crowded", beat, 20 * beat, beat + grace},
-		{"stopped", Tick, time.Hour, Tick + grace},
-		{"set back", Tick, -time.Hour, 0},
+		{"stopped", WatchInterval, time.Hour, WatchInterval + grace},
+		{"set back", WatchInterval, -time.Hour, 0},
 	} {
 		s := supply{share: 1}
 		s.expect(start, c.pause)
@@ -224,10 +224,10 @@ func TestContentionIsNotCounted(t *testing.T) {
 		a, _ := sys.Whereis("top/a")
 		h := newHang()
 		send(t, a, func(*Process) error { <-h.gate; return nil })
-		time.Sleep(6 * DefaultHard)
+		time.Sleep(6 * DefaultHardTimeout)
 		synctest.Wait()
 		early := a.Incarnation()
-		time.Sleep(6 * DefaultHard)
+		time.Sleep(6 * DefaultHardTimeout)
 		synctest.Wait()
 		if early != 1 || a.Incarnation() != 2 {
 			t.Errorf("incarnation %d, then %d", early, a.Incarnation())

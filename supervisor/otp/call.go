@@ -11,14 +11,14 @@ import (
 type Call[Req, Resp any] struct {
 	Req Req
 
-	ctx    context.Context
-	done   atomic.Bool
-	later  atomic.Bool
-	owed   atomic.Pointer[debts]
-	result chan answer[Resp]  // set by Do
-	async  func(answer[Resp]) // set by CallAsync
+	ctx     context.Context
+	done    atomic.Bool
+	later   atomic.Bool
+	pending atomic.Pointer[pendingReplies]
+	result  chan answer[Resp]  // set by Do
+	async   func(answer[Resp]) // set by CallAsync
 
-	timed timed // guarded by the timeouts of the system
+	timed timed // safely by the timeouts of the system
 }
 
 type answer[Resp any] struct {
@@ -47,8 +47,8 @@ func (c *Call[Req, Resp]) finish(a answer[Resp]) (first bool) {
 	if !c.done.CompareAndSwap(false, true) {
 		return false
 	}
-	if d := c.owed.Load(); d != nil {
-		d.paid(c)
+	if d := c.pending.Load(); d != nil {
+		d.remove(c)
 	}
 	if c.result != nil {
 		c.result <- a
@@ -67,7 +67,9 @@ func (c *Call[Req, Resp]) answered() bool { return c.done.Load() }
 
 func (c *Call[Req, Resp]) deferred() bool { return c.later.Load() }
 
-func (c *Call[Req, Resp]) owedAt(d *debts) bool { return c.owed.CompareAndSwap(nil, d) }
+func (c *Call[Req, Resp]) trackIn(d *pendingReplies) bool {
+	return c.pending.CompareAndSwap(nil, d)
+}
 
 // Do sends req to an actor and waits for its answer, at most until ctx ends; then it returns the
 // cause of ctx. With a ctx that has no deadline it waits for DefaultCallTimeout, and then fails

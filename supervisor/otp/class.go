@@ -4,23 +4,23 @@ package otp
 // classes share one queue: messages are handled in the order in which they were sent, whatever
 // their class.
 //
-// Reserved (Owed) messages are always accepted, because their number is bounded: there are only a
-// constant few for each message that was accepted before and is not finished. Examples are the end
-// of a request, its cancellation, and the answer to a question. So a mailbox never holds more than
-// its limit and these few for each accepted message. A message without such a bound is Ordinary,
-// and its sender must be able to handle a refusal.
+// Reserved (Reserved) messages are always accepted, because their number is bounded: there are only
+// a constant few for each message that was accepted before and is not finished. Examples are the
+// end of a request, its cancellation, and the answer to a question. So a mailbox never holds more
+// than its limit and these few for each accepted message. A message without such a bound is
+// Ordinary, and its sender must be able to handle a refusal.
 type Class uint8
 
 // Classes.
 const (
 	// Ordinary messages are accepted up to the limit of the mailbox.
 	Ordinary Class = iota
-	// Sheddable messages are accepted while fewer than half of the limit wait, so that a flood of them
-	// leaves room for others.
-	Sheddable
-	// Owed messages are reserved: they are always accepted, like the replies and timers that the
+	// BestEffort messages are accepted while fewer than half of the limit wait, so that a flood of
+	// them leaves room for others.
+	BestEffort
+	// Reserved messages are reserved: they are always accepted, like the replies and timers that the
 	// process asked for itself.
-	Owed
+	Reserved
 )
 
 // Classed is a message whose class is not Ordinary. All messages of one type have the same class.

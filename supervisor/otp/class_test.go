@@ -14,11 +14,11 @@ type (
 	duty   int
 )
 
-func (noise) Class() Class { return Sheddable }
-func (duty) Class() Class  { return Owed }
+func (noise) Class() Class { return BestEffort }
+func (duty) Class() Class  { return Reserved }
 
 // A flood of sheddable messages leaves half of the mailbox to ordinary ones. A flood of ordinary
-// messages causes no refusal of a reserved (Owed) one. All accepted messages are handled in the
+// messages causes no refusal of a reserved (Reserved) one. All accepted messages are handled in the
 // order in which they were sent.
 func TestClassDecidesHowFullAMailboxMayBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

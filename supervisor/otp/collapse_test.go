@@ -21,14 +21,14 @@ func TestAnEndThatPanicsLeavesNobodyWaiting(t *testing.T) {
 		gate = make(chan struct{})
 		waits, stopped := &failer{}, make(chan error, 1)
 		send(t, r.ref("s/a"), func(*Process) error { <-gate; return nil })
-		time.Sleep(DefaultHard + 2*time.Second) // b ends before a is started again
+		time.Sleep(DefaultHardTimeout + 2*time.Second) // b ends before a is started again
 		send(t, r.ref("s/a"), waits)
 		go func() { stopped <- TerminateChild(context.Background(), r.tree.Ref(), "s") }()
 		synctest.Wait()
 		if waits.err != nil || len(stopped) > 0 {
 			t.Fatalf("told %v, %d stopped, while there was to be a successor", waits.err, len(stopped))
 		}
-		r.ref("s").row.proc.Load().box.PostSystemMessage(readied{}) // from no child: a bug
+		r.ref("s").row.proc.Load().mailbox.PostSystemMessage(readied{}) // from no child: a bug
 		synctest.Wait()
 		if waits.err != ErrNoProc {
 			t.Errorf("what waits for a successor failed with %v", waits.err)
@@ -47,11 +47,11 @@ func TestAnHeirOfWhoIsBackIsToldAtOnce(t *testing.T) {
 	h := &will{}
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
-		tell(t, r.ref("a"), func(p *Process) error { p.SetHeir(h); <-gate; return nil })
+		tell(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(h); <-gate; return nil })
 		cut, ok := r.ref("a").row.proc.Load().replace(0, ErrStuck) // as its supervisor does
 		close(gate)
 		synctest.Wait()
-		if cut.bereave(); !ok || len(h.dropped) != 1 || h.dropped[0] != ErrStuck {
+		if cut.takeCarried(); !ok || len(h.dropped) != 1 || h.dropped[0] != ErrStuck {
 			t.Errorf("replaced %t, told %v", ok, h.dropped)
 		}
 	})
@@ -80,7 +80,7 @@ func TestWhatIsStartedMeanwhileIsAbandonedToo(t *testing.T) {
 	a.row.mu.Lock()
 	abandoned := make(chan struct{})
 	go func() { s.row.proc.Load().abandon(); close(abandoned) }() // awaited below
-	time.Sleep(10 * Tick)                                         // it waits for the row's lock
+	time.Sleep(10 * WatchInterval)                                // it waits for the row's lock
 	g := sys.newGuard(a.row, a.row.owner)
 	a.row.proc.Store(g) // as the supervisor does, if it gets the lock first
 	a.row.mu.Unlock()
@@ -88,7 +88,7 @@ func TestWhatIsStartedMeanwhileIsAbandonedToo(t *testing.T) {
 	if err := sys.spawn(g); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(10 * Tick)
+	time.Sleep(10 * WatchInterval)
 	if len(begun) > 0 || !g.abandoned.Load() {
 		t.Error("it runs, and nobody has it")
 	}

@@ -10,7 +10,7 @@ import "context"
 //   - ErrSimpleOneForOne when the supervisor is a pool
 //   - ErrNotSupervisor when sup is no supervisor
 //   - one *SpecError for each mistake in c
-//   - a *StartError when the start failed, or when MaxHung processes below the supervisor are
+//   - a *StartError when the start failed, or when MaxIsolated processes below the supervisor are
 //     stuck; the row is not kept then
 //   - ErrShutdown when the child was told to stop meanwhile
 //   - the errors of Do; when ctx ends the start may still succeed

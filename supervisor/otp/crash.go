@@ -102,7 +102,7 @@ func (g *guard) newReport(value any, msg any, pcs []uintptr) *CrashReport {
 		Path:        g.row.path,
 		Incarnation: g.inc(),
 		PCs:         pcs,
-		Mailbox:     g.box.UserMessageCount(),
+		Mailbox:     g.mailbox.UserMessageCount(),
 		At:          g.sys.clock.Now(),
 		own:         true,
 	}
@@ -111,7 +111,7 @@ func (g *guard) newReport(value any, msg any, pcs []uintptr) *CrashReport {
 	} else {
 		rep.Reason = &PanicError{value}
 	}
-	pc, own := msg.(*parcel)
+	pc, own := msg.(*envelope)
 	if own {
 		msg = pc.msg
 	}

@@ -22,7 +22,7 @@ func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 			start := scriptOf(script{
 				init: func(p *Process) error {
 					if p.Incarnation() == 1 {
-						p.SetHeir(c.heir)
+						p.SetCarriedState(c.heir)
 					}
 					return nil
 				},
@@ -55,7 +55,7 @@ func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 					t.Fatal(err)
 				}
 				owed := func() int {
-					d := a.row.proc.Load().debts.Load()
+					d := a.row.proc.Load().pending.Load()
 					if d == nil {
 						return 0
 					}
@@ -67,7 +67,7 @@ func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 					t.Errorf("%d calls are owed", n)
 				}
 				send(t, a, newHang())
-				time.Sleep(DefaultHard + 200*time.Millisecond)
+				time.Sleep(DefaultHardTimeout + 200*time.Millisecond)
 				synctest.Wait()
 				if early := len(answers) > 0; early != (c.want != nil) {
 					t.Errorf("answered when it was replaced: %v", early)
@@ -103,7 +103,7 @@ func TestCallsOfAStuckWorkerFailInTheirOrder(t *testing.T) {
 		}
 		h := newHang()
 		send(t, r.ref("a"), h)
-		time.Sleep(DefaultHard + time.Second)
+		time.Sleep(DefaultHardTimeout + time.Second)
 		synctest.Wait()
 		if len(failed) != calls || !slices.IsSorted(failed) {
 			t.Errorf("failed in the order %v", failed)

@@ -15,9 +15,9 @@ const killGrace = 50 * time.Millisecond
 type (
 	inBoot  struct{}               // start the children
 	inStop  struct{ reason error } // stop the children and end
-	inReady struct{ kid *kid }
+	inReady struct{ kid *childRecord }
 	inExit  struct {
-		kid    *kid
+		kid    *childRecord
 		reason error
 		parked bool // true: its process waits in place; false: it has left
 		lost   bool // it was isolated because it was stuck
@@ -26,13 +26,13 @@ type (
 		held   bool   // although its row took no message of that origin
 	}
 	inTimeout struct {
-		kid   *kid // nil for the timer of a pool that stops
+		kid   *childRecord // nil for the timer of a pool that stops
 		timer uint32
 		full  bool // too many are stuck to start another one
 	}
-	inAgain struct{ kid *kid } // another try of a restart that failed
+	inAgain struct{ kid *childRecord } // another try of a restart that failed
 	inStart struct {
-		kid     *kid // not in the roster yet
+		kid     *childRecord // not in the roster yet
 		request any
 		full    bool // as in inTimeout
 	}
@@ -55,29 +55,30 @@ type (
 type verb uint8
 
 const (
-	doAdd     verb = iota // the child has a row from now on
-	doSpawn               // start a process for the child
-	doDisown              // drop the child's carried state, because of reason
-	doBegin               // start the next incarnation in the child's process
-	doPark                // end the child's incarnation, keep its process
-	doStop                // end the child and its process
-	doKill                // the same, without Terminate
-	doReap                // end the process of a child whose incarnation has ended
-	doRest                // nothing runs for the child any more
-	doAbandon             // isolate the child's process, which had the time delay
-	doArm                 // wake the supervisor after delay, with timer as the number
-	doDisarm              // cancel doArm
-	doAgain               // queue another try behind the waiting requests
-	doDelete              // delete the child's row
-	doReply               // answer request: with the kid's address if reason is nil
-	doReady               // the supervisor is ready
-	doOpen                // take requests
-	doShut                // let requests wait
-	doGiveUp              // report that the intensity was exceeded
-	doCharge              // report a crash charged to its origin; refuse the origin if crashes repeat
-	doPause               // report that the child is paused for delay
-	doClose               // the supervisor begins to end, by its own decision
-	doExit                // the supervisor has ended
+	doAdd         verb = iota // the child has a row from now on
+	doSpawn                   // start a process for the child
+	doDropCarried             // drop the child's carried state, because of reason
+	doBegin                   // start the next incarnation in the child's process
+	doPark                    // end the child's incarnation, keep its process
+	doStop                    // end the child and its process
+	doKill                    // the same, without Terminate
+	doReap                    // end the process of a child whose incarnation has ended
+	doRest                    // nothing runs for the child any more
+	doAbandon                 // isolate the child's process, which had the time delay
+	doArm                     // wake the supervisor after delay, with timer as the number
+	doDisarm                  // cancel doArm
+	doAgain                   // queue another try behind the waiting requests
+	doDelete                  // delete the child's row
+	doReply                   // answer request: with the kid's address if reason is nil
+	doReady                   // the supervisor is ready
+	doOpen                    // take requests
+	doShut                    // let requests wait
+	doGiveUp                  // report that the intensity was exceeded
+	// report a crash charged to its origin; refuse the origin if crashes repeat
+	doCharge
+	doPause // report that the child is paused for delay
+	doClose // the supervisor begins to end, by its own decision
+	doExit  // the supervisor has ended
 )
 
 func (v verb) String() string {
@@ -89,7 +90,7 @@ func (v verb) String() string {
 // action is one thing to do. Actions are performed in the order in which they were decided.
 type action struct {
 	verb    verb
-	kid     *kid
+	kid     *childRecord
 	reason  error
 	delay   time.Duration
 	timer   uint32 // number of the timer to set
@@ -113,7 +114,7 @@ const (
 
 // step is one part of a plan: stop a child, or start it.
 type step struct {
-	kid  *kid
+	kid  *childRecord
 	stop bool
 }
 
@@ -131,24 +132,24 @@ type state struct {
 	intensity Intensity
 	backoff   Backoff
 
-	window  window
-	roster  roster
-	mode    mode
-	plan    []step
-	waiting []*kid // ended while a plan was followed
-	pending int    // children of a pool that have not ended yet
-	asked   int    // starts under way that a request waits for
-	most    int    // bound of asked
-	timer   uint32 // number of the pool's timer
-	reason  error  // why the supervisor ends
-	out     []action
+	window             window
+	roster             roster
+	mode               mode
+	plan               []step
+	waiting            []*childRecord // ended while a plan was followed
+	pending            int            // children of a pool that have not ended yet
+	requestedStarts    int            // starts under way that a request waits for
+	maxRequestedStarts int            // bound of asked
+	timer              uint32         // number of the pool's timer
+	reason             error          // why the supervisor ends
+	out                []action
 }
 
 func newState(path string, s Spec) *state {
 	i := s.Intensity.orDefault()
 	return &state{
 		path: path, strategy: s.Strategy, auto: s.AutoShutdown, intensity: i, backoff: s.Backoff,
-		window: newWindow(i), most: MaxStarting, roster: newRoster(len(s.Children)),
+		window: newWindow(i), maxRequestedStarts: MaxStarting, roster: newRoster(len(s.Children)),
 	}
 }
 
@@ -171,8 +172,8 @@ func (s *state) Step(now time.Time, in any) []action {
 	case inTimeout:
 		s.timedOut(now, in)
 	case inAgain:
-		if k := in.kid; s.mode == serving && k.again && k.stage == dead {
-			k.again = false
+		if k := in.kid; s.mode == serving && k.retryQueued && k.stage == dead {
+			k.retryQueued = false
 			s.restart(now, k, k.reason)
 		}
 	case inStart:
@@ -187,10 +188,10 @@ func (s *state) Step(now time.Time, in any) []action {
 	return s.out
 }
 
-func (s *state) do(v verb, k *kid) { s.out = append(s.out, action{verb: v, kid: k}) }
+func (s *state) do(v verb, k *childRecord) { s.out = append(s.out, action{verb: v, kid: k}) }
 
 // ready handles a start that has succeeded.
-func (s *state) ready(now time.Time, k *kid) {
+func (s *state) ready(now time.Time, k *childRecord) {
 	if k.stage != going {
 		return // it was told to end meanwhile
 	}
@@ -203,8 +204,8 @@ func (s *state) ready(now time.Time, k *kid) {
 // exited handles the end of an incarnation, by itself or as ordered.
 func (s *state) exited(now time.Time, in inExit) {
 	k := in.kid
-	k.tried(in.blame)
-	k.origin, k.held = in.origin, in.held
+	k.recordEnd(in.blame)
+	k.origin, k.ownFault = in.origin, in.held
 	switch k.stage {
 	case going:
 		s.startFailed(now, k, in.reason, in.parked)
@@ -223,7 +224,7 @@ func (s *state) exited(now time.Time, in inExit) {
 }
 
 // verdict decides what to do about a child that ended by itself.
-func (s *state) verdict(now time.Time, k *kid) {
+func (s *state) verdict(now time.Time, k *childRecord) {
 	switch r := k.child.Restart; {
 	// ErrGiveUp does not cascade: a supervisor that gave up is handled by its restart type below.
 	case s.backoff.isZero() && errors.Is(k.reason, ErrGiveUp) &&
@@ -246,9 +247,9 @@ func (s *state) verdict(now time.Time, k *kid) {
 }
 
 // restart restarts a child and its group, which depends on the strategy, if the intensity allows.
-func (s *state) restart(now time.Time, k *kid, reason error) {
+func (s *state) restart(now time.Time, k *childRecord, reason error) {
 	if !s.backoff.isZero() {
-		s.again(now, k, reason)
+		s.restartOrPause(now, k, reason)
 		return
 	}
 	if !s.window.add(now) {
@@ -258,9 +259,9 @@ func (s *state) restart(now time.Time, k *kid, reason error) {
 		s.selfClose(now, ShutdownWith(err))
 		return
 	}
-	if s.doubted(now, k) {
+	if s.dropsCarried(now, k) {
 		k.crashes = 0
-		s.out = append(s.out, action{verb: doDisown, kid: k, reason: reason})
+		s.out = append(s.out, action{verb: doDropCarried, kid: k, reason: reason})
 	}
 	switch s.strategy {
 	case OneForAll:
@@ -275,7 +276,7 @@ func (s *state) restart(now time.Time, k *kid, reason error) {
 // regroup plans to stop all children from first on, in reverse, and to start them again, in order.
 // Children that have ended already are not stopped. Children that were terminated earlier are
 // started too, as in OTP.
-func (s *state) regroup(now time.Time, first, failed *kid) {
+func (s *state) regroup(now time.Time, first, failed *childRecord) {
 	for k := s.roster.last; k != first.prev; k = k.prev {
 		s.plan = append(s.plan, step{kid: k, stop: true})
 	}
@@ -287,36 +288,36 @@ func (s *state) regroup(now time.Time, first, failed *kid) {
 }
 
 // startFailed handles a start that ended before the child was ready.
-func (s *state) startFailed(now time.Time, k *kid, reason error, parked bool) {
+func (s *state) startFailed(now time.Time, k *childRecord, reason error, parked bool) {
 	s.disarm(k)
 	k.parked = parked
 	err := &StartError{Path: s.path + "/" + k.id, Reason: reason}
 	switch {
 	case s.mode == closing: // its turn to be stopped had not come
-		s.settleIdle(k, false)
+		s.makeIdle(k, false)
 		s.answerStarter(k, ErrShutdown)
 	case reason == Ignore:
-		s.settleIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
+		s.makeIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
 		s.answerStarter(k, nil)
-	case s.mode == booting && s.backoff.Boots:
+	case s.mode == booting && s.backoff.AtStart:
 		if k.failures == nil {
 			k.failures = &failures{window: newWindow(s.intensity)}
 		}
 		s.pause(now, k, err)
 		return
 	case s.mode == booting:
-		s.settleIdle(k, false)
+		s.makeIdle(k, false)
 		s.selfClose(now, ShutdownWith(err))
 		return
 	case k.starter != nil:
-		s.settleIdle(k, k.fresh)
+		s.makeIdle(k, k.isNew)
 		s.answerStarter(k, err)
 	default: // a restart: try again, after the requests that wait
 		s.roster.move(k, dead)
-		k.reason, k.again = reason, true
+		k.reason, k.retryQueued = reason, true
 		s.do(doAgain, k)
 		s.plan = nil
-		s.settle(now)
+		s.planDone(now)
 		return
 	}
 	s.stepped(now, k)

@@ -13,11 +13,12 @@ import (
 // no sense.
 type world struct {
 	*rapid.T
-	s       *state
-	now     time.Time
-	procs   map[*kid]string // "starting", "running", "ending", "leaving", "parked"; absent: no process
-	asked   map[string]int  // requests that have not been answered
-	again   []*kid
+	s   *state
+	now time.Time
+	// "starting", "running", "ending", "leaving", "parked"; absent: no process
+	procs   map[*childRecord]string
+	asked   map[string]int // requests that have not been answered
+	again   []*childRecord
 	started bool
 	shut    bool
 	exited  bool
@@ -40,10 +41,10 @@ func newWorld(t *rapid.T) *world {
 		spec.Backoff = Backoff{3, 20, 50, rapid.Bool().Draw(t, "boots")}
 	}
 	w := &world{
-		T: t, s: newState("w", spec), procs: map[*kid]string{}, asked: map[string]int{},
+		T: t, s: newState("w", spec), procs: map[*childRecord]string{}, asked: map[string]int{},
 		now: time.Unix(0, 0),
 	}
-	w.s.most = rapid.IntRange(1, 3).Draw(t, "most")
+	w.s.maxRequestedStarts = rapid.IntRange(1, 3).Draw(t, "most")
 	if spec.Strategy != SimpleOneForOne {
 		for i := range rapid.IntRange(0, 4).Draw(t, "children") {
 			w.s.roster.add(w.child(fmt.Sprint(i)))
@@ -52,7 +53,7 @@ func newWorld(t *rapid.T) *world {
 	return w
 }
 
-func (w *world) child(id string) *kid {
+func (w *world) child(id string) *childRecord {
 	c := Child{
 		ID:      id,
 		Restart: rapid.SampledFrom([]Restart{Permanent, Transient, Temporary}).Draw(w.T, "restart"),
@@ -80,11 +81,12 @@ func (w *world) step(in any) {
 			asked++
 		}
 	}
-	if asked != w.s.asked || asked > w.s.most {
+	if asked != w.s.requestedStarts || asked > w.s.maxRequestedStarts {
 		w.Fatalf("%d starts are waited for, %d are counted, at most %d may be", asked,
-			w.s.asked, w.s.most)
+			w.s.requestedStarts, w.s.maxRequestedStarts)
 	}
-	if w.started && w.shut && w.s.mode == serving && len(w.s.plan) == 0 && asked < w.s.most {
+	if w.started && w.shut && w.s.mode == serving && len(w.s.plan) == 0 &&
+		asked < w.s.maxRequestedStarts {
 		w.Fatalf("requests wait for nothing")
 	}
 	if w.s.strategy == OneForAll || w.s.strategy == RestForOne {
@@ -171,7 +173,7 @@ func (w *world) perform(a action) {
 // happen makes one random possible event happen.
 func (w *world) happen() {
 	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 6).Draw(w.T, "pause")))
-	var alive []*kid
+	var alive []*childRecord
 	for k := w.s.roster.first; k != nil; k = k.next {
 		if p := w.procs[k]; p != "" && p != "parked" {
 			alive = append(alive, k)
@@ -199,7 +201,7 @@ func (w *world) happen() {
 }
 
 // live advances one child's process.
-func (w *world) live(k *kid) {
+func (w *world) live(k *childRecord) {
 	reason := rapid.SampledFrom(anyReason).Draw(w.T, "reason")
 	switch p := w.procs[k]; {
 	case p == "starting" && rapid.IntRange(0, 3).Draw(w.T, "start") > 0:
@@ -218,7 +220,7 @@ func (w *world) live(k *kid) {
 			}
 		}
 		w.step(inExit{kid: k, reason: reason, parked: parked,
-			blame:  rapid.SampledFrom([]blame{nobody, message, itself}).Draw(w.T, "blame"),
+			blame:  rapid.SampledFrom([]blame{blameNone, blameMessage, blameSelf}).Draw(w.T, "blame"),
 			origin: rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(w.T, "origin")})
 	}
 }
@@ -287,4 +289,4 @@ func TestStateKeepsItsPromises(t *testing.T) {
 }
 
 // GoString makes rapid's logs readable.
-func (k *kid) GoString() string { return k.id + ":" + k.stage.String() }
+func (k *childRecord) GoString() string { return k.id + ":" + k.stage.String() }

@@ -76,9 +76,9 @@ func (sc *scenario) tree(text string) {
 	}
 }
 
-func newKid(id string, c Child) *kid {
+func newKid(id string, c Child) *childRecord {
 	c = c.resolved()
-	return &kid{id: id, child: &c}
+	return &childRecord{id: id, child: &c}
 }
 
 // input performs one input line: an input of decide.go in words.
@@ -98,8 +98,8 @@ func (sc *scenario) input(line string) string {
 		in = inReady{k}
 	case "exit": // arguments: crash, parked, by-itself; or of=acme for the message's origin
 		origin, _ := strings.CutPrefix(f[4], "of=")
-		blame := map[string]blame{"on-message": message, "by-itself": itself}[f[4]]
-		if blame != nobody {
+		blame := map[string]blame{"on-message": blameMessage, "by-itself": blameSelf}[f[4]]
+		if blame != blameNone {
 			origin = ""
 		}
 		in = inExit{kid: k, reason: words[f[2]], parked: f[3] == "parked", blame: blame, origin: origin}
@@ -171,7 +171,7 @@ func actionText(a action) string {
 // whose end began the restart then stays stopped too.
 func TestAGroupIsDissolvedAsAWhole(t *testing.T) {
 	s := newState("top", Spec{Strategy: OneForAll, Intensity: Intensity{5, time.Second}})
-	a, b := &kid{id: "a", child: &Child{}}, &kid{id: "b", child: &Child{}}
+	a, b := &childRecord{id: "a", child: &Child{}}, &childRecord{id: "b", child: &Child{}}
 	s.roster.add(a)
 	s.roster.add(b)
 	now := time.Now()

@@ -4,7 +4,7 @@
 //
 // The package knows no protocol and no network, and it is no cluster: a tree lives in one process.
 // It stores no state of actors. The state of a worker is lost when the worker crashes, except for
-// the value that it handed over as carried state (Process.SetHeir).
+// the value that it handed over as carried state (Process.SetCarriedState).
 //
 // # Words
 //
@@ -44,7 +44,7 @@
 //	stuck: replaced       after 5 s at one message                      Child.Hard
 //	mailbox               1024 messages, 1,048,576 at most              Child.Mailbox
 //	throughput            10 messages before other actors run           Options.Throughput
-//	stuck goroutines      64 in a failure domain, 1024 outside root's   MaxHung, MaxHungInAll
+//	stuck goroutines      64 in a failure domain, 1024 outside root's   MaxIsolated, MaxIsolatedTotal
 //	starts at once        64 by one supervisor                          MaxStarting
 //
 // # Workers
@@ -54,9 +54,9 @@
 // Receive, or by crashing. Report expected failures as answers; let a bug panic.
 //
 //   - Send never blocks. It returns nil, ErrNoProc or ErrOverloaded. ErrOverloaded comes at the
-//     exact bound of the mailbox. A message can have a Class with another bound: Sheddable messages
-//     leave half of the mailbox to others; reserved (Owed) messages are never refused, because
-//     their number is bounded by the messages that were accepted before.
+//     exact bound of the mailbox. A message can have a Class with another bound: BestEffort
+//     messages leave half of the mailbox to others; reserved (Reserved) messages are never refused,
+//     because their number is bounded by the messages that were accepted before.
 //   - Do calls an actor from a plain goroutine, CallAsync from inside a worker. Both fail at once
 //     when the worker crashes on the call, stops before it, does not know it, or does not run. A
 //     worker that answers after its Receive says so with Call.AnswerLater. Do waits for 10 to 11
@@ -65,7 +65,7 @@
 //     in that goroutine is a crash of the worker.
 //   - Process.After, Post, PostWait, Monitor and CallAsync reach only the incarnation that called
 //     them. Leftovers of an older incarnation are dropped.
-//   - Process.SetHeir hands a value over to the next incarnation, which restores it with
+//   - Process.SetCarriedState hands a value over to the next incarnation, which restores it with
 //     Process.Heir. The value is dropped when three incarnations in a row panic within one second.
 //     The last panic must be in the incarnation's own work, unless the intensity allows no further
 //     restart. Fewer panics are enough when the intensity allows fewer than four restarts.
@@ -83,19 +83,19 @@
 //   - The message being handled fails at once, and so does every call that the worker took and did
 //     not answer. The successor handles the messages that wait in the mailbox, in order.
 //   - The carried state is dropped, because the stuck goroutine may still change it. A value that
-//     implements Fenced can be kept. The Abandon(error) method of a dropped value is called once
-//     the goroutine has returned.
-//   - Calls on its Process have no effect: SetHeir, After, Post, Send, CallAsync, Monitor, Link and
-//     Go. Two things are not covered. Ref.Send carries no sender, so it still sends; values that
-//     are shared with others stay shared. Call Process.Check before such actions: it ends the
-//     isolated goroutine there.
-//   - An Init that hangs is reported after Soft; its start fails after StartTimeout. A supervisor
-//     that hangs in a function it calls (the function that makes its spec, Fail, Abandon) is
-//     abandoned with everything below it, and started again.
+//     implements Detachable can be kept. The Abandon(error) method of a dropped value is called
+//     once the goroutine has returned.
+//   - Calls on its Process have no effect: SetCarriedState, After, Post, Send, CallAsync, Monitor,
+//     Link and Go. Two things are not covered. Ref.Send carries no sender, so it still sends;
+//     values that are shared with others stay shared. Call Process.Check before such actions: it
+//     ends the isolated goroutine there.
+//   - An Init that hangs is reported after SoftTimeout; its start fails after StartTimeout. A
+//     supervisor that hangs in a function it calls (the function that makes its spec, Fail,
+//     Abandon) is abandoned with everything below it, and started again.
 //   - The goroutine exists until it returns, and is counted until then (System.Hung, Node.Hung). At
-//     most MaxHung (64) stuck goroutines are replaced in one failure domain (Child.Bulkhead), so
-//     that one failure domain cannot use up the replacements of others. A supervisor with that many
-//     below it starts no new child. A supervisor has at most MaxStarting (64) requested starts
+//     most MaxIsolated (64) stuck goroutines are replaced in one failure domain (Child.Bulkhead),
+//     so that one failure domain cannot use up the replacements of others. A supervisor with that
+//     many below it starts no new child. A supervisor has at most MaxStarting (64) requested starts
 //     under way at once.
 //
 // # Restarts
@@ -125,7 +125,7 @@
 // child that exceeds the intensity, for longer each time, and siblings are not affected. Such a
 // supervisor also charges a crash on an Attributed message to the origin of the message; the crash
 // does not count for the child. If an origin crashes the child repeatedly, the child refuses
-// messages of that origin for a while: see ShunTime (1 s) and FirstHold (10 s).
+// messages of that origin for a while: see OriginRefuseTime (1 s) and FirstOriginPause (10 s).
 //
 // # Start and stop
 //

@@ -76,7 +76,7 @@ func TestRefOfAnEndedRowKeepsNothing(t *testing.T) {
 func TestRemovalThatIsBrokenOffIsCarriedOut(t *testing.T) {
 	left := 0 // only one of its goroutines runs at a time
 	leaving := scriptOf(script{init: func(p *Process) error {
-		p.SetHeir(walkout{&left})
+		p.SetCarriedState(walkout{&left})
 		return nil
 	}})
 	for name, remove := range map[string]func(ctx context.Context, r *rig) error{

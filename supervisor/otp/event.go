@@ -61,8 +61,8 @@ type (
 	}
 
 	// ChildPaused says that a supervisor with a Backoff pauses the child for the time For. Either its
-	// restarts exceed the intensity, or the child itself is at fault (see OwnOrigins), or it did not
-	// start at boot (see Backoff.Boots).
+	// restarts exceed the intensity, or the child itself is at fault (see OwnFaultOrigins), or it did
+	// not start at boot (see Backoff.Boots).
 	ChildPaused struct {
 		Row
 		Reason error
@@ -75,10 +75,11 @@ type (
 		Row
 		Origin string
 		Reason error
-		// Times counts the crashes in a row, each within RepeatTime of the one before (and of its Hold).
+		// Times counts the crashes in a row, each within CrashRepeatTime of the one before (and of its
+		// Pause).
 		Times int
-		// Hold is how long the child takes no message of the origin now.
-		Hold time.Duration
+		// Pause is how long the child takes no message of the origin now.
+		Pause time.Duration
 	}
 
 	// SupervisorStopped says that a supervisor and everything below it has ended.
@@ -113,8 +114,8 @@ type (
 		Mailbox int // the bound of the mailbox
 	}
 
-	// HeirDropped says that the next incarnation runs without the carried state of the earlier ones.
-	HeirDropped struct {
+	// StateDropped says that the next incarnation runs without the carried state of the earlier ones.
+	StateDropped struct {
 		Row
 		Reason string // a few fixed words
 	}

@@ -6,31 +6,32 @@ import "errors"
 // everything the stack refers to; it cannot be ended. Above the bound a supervisor gives up instead
 // of replacing another process: restarting does not help when children hang again and again.
 const (
-	// MaxHung is how many isolated processes that have not returned there may be in one failure
+	// MaxIsolated is how many isolated processes that have not returned there may be in one failure
 	// domain: the rows from one with Child.Bulkhead down to the next ones below it. The root begins a
 	// failure domain too. So stuck processes in one failure domain do not use up the replacements of
 	// another. A supervisor that has as many below it, in its own failure domain, refuses to start new
 	// children.
-	MaxHung = 64
-	// MaxHungInAll is how many isolated processes that have not returned there may be in all failure
-	// domains except the root's: 16 times MaxHung. A domain can exceed MaxHung when a supervisor below
-	// it is restarted and hangs again. The excess is not counted against other domains.
-	MaxHungInAll = 1024
+	MaxIsolated = 64
+	// MaxIsolatedTotal is how many isolated processes that have not returned there may be in all
+	// failure domains except the root's: 16 times MaxIsolated. A domain can exceed MaxIsolated when a
+	// supervisor below it is restarted and hangs again. The excess is not counted against other
+	// domains.
+	MaxIsolatedTotal = 1024
 )
 
 // room reports whether one more process may be replaced in a failure domain. own is how many stuck
 // processes the domain has, all is how many all domains except the root's have; all is 0 for the
-// root's domain. If fewer than MaxHung of MaxHungInAll are left, a domain may have one more only
-// while it has fewer than are left. So a domain without stuck processes is refused last.
-func room(own, all int) bool { return own < min(MaxHung, MaxHungInAll-all) }
+// root's domain. If fewer than MaxIsolated of MaxIsolatedTotal are left, a domain may have one more
+// only while it has fewer than are left. So a domain without stuck processes is refused last.
+func mayReplace(own, all int) bool { return own < min(MaxIsolated, MaxIsolatedTotal-all) }
 
 // full reports whether stuck processes in this row are not replaced any more.
 func (r *row) full() bool {
 	all := 0
-	if r.wall.parent != nil {
-		all = int(r.sys.walled.Load())
+	if r.domain.parent != nil {
+		all = int(r.sys.domainIsolated.Load())
 	}
-	return !room(int(r.wall.near.Load()), all)
+	return !mayReplace(int(r.domain.domainIsolated.Load()), all)
 }
 
 // MaxStarting is how many requested starts of children a supervisor has under way at once, in any
@@ -38,48 +39,49 @@ func (r *row) full() bool {
 // no more than this are under way when the first failure is known. OTP starts one at a time.
 const MaxStarting = 64
 
-// Fenced is carried state that can be taken from a stuck incarnation. Go cannot end a goroutine: a
-// goroutine that was given up may return at any time and continue, in the middle of a change. So
-// the carried state of a stuck incarnation is dropped, and its Abandon method is called once the
-// goroutine has returned (see Process.SetHeir). If the value has the method Fence, the next
-// incarnation gets the result of Fence instead.
-type Fenced interface {
+// Detachable is carried state that can be taken from a stuck incarnation. Go cannot end a
+// goroutine: a goroutine that was given up may return at any time and continue, in the middle of a
+// change. So the carried state of a stuck incarnation is dropped, and its Abandon method is called
+// once the goroutine has returned (see Process.SetCarriedState). If the value has the method Fence,
+// the next incarnation gets the result of Fence instead.
+type Detachable interface {
 	// Fence returns the value for the next incarnation, nil for none. It is called on another
 	// goroutine than the worker's, which may be running. So Fence must not wait for a lock that the
 	// worker may hold. After Fence the worker must be able neither to change the returned value nor to
 	// work without it: let it panic where it would.
-	Fence() any
+	Detach() any
 }
 
-// fence takes the mailbox from the process, unless the process has moved on from what it handled at
-// since. A since of 0 fits whatever the process handles. The waiting messages stay for a successor.
-func (m *mailbox) fence(since stamp) (current any, ok bool) {
+// isolate takes the mailbox from the process, unless the process has moved on from what it handled
+// at since. A since of 0 fits whatever the process handles. The waiting messages stay for a
+// successor.
+func (m *mailbox) isolate(since stamp) (current any, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.hand.ring()
-	m.settle()
-	if m.closed || m.fenced || since != 0 && m.hand.at() != since {
+	m.cursor.interrupt()
+	m.reconcile()
+	if m.closed || m.isolated || since != 0 && m.cursor.at() != since {
 		return nil, false
 	}
 	m.guard.abandoned.Store(true)
 	current = m.current
-	m.fenced, m.open, m.current = true, false, nil
-	m.crowd()
+	m.isolated, m.open, m.current = true, false, nil
+	m.wakeWaiters()
 	return current, true
 }
 
-// succeed takes over the messages that wait in a fenced mailbox, and those that will be sent there.
-// It is called before anybody else knows m.
-func (m *mailbox) succeed(old *mailbox) {
+// takeOver takes over the messages that wait in a fenced mailbox, and those that will be sent
+// there. It is called before anybody else knows m.
+func (m *mailbox) takeOver(old *mailbox) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old.mu.Lock()
 	defer old.mu.Unlock()
-	if !old.fenced || old.closed || old.next != nil {
+	if !old.isolated || old.closed || old.next != nil {
 		return
 	}
 	m.user = old.user.move()
-	m.swollen.Store(m.user.large())
+	m.oversized.Store(m.user.large())
 	m.taken, old.taken = old.taken, 0
 	old.next = m
 }
@@ -91,42 +93,42 @@ type cut struct {
 	busy []*guard // processes in the middle of something
 }
 
-// bereave takes the carried state from the busy processes. A successor starts after that.
-func (c cut) bereave() { each(c.busy, (*guard).bereave) }
+// takeCarried takes the carried state from the busy processes. A successor starts after that.
+func (c cut) takeCarried() { each(c.busy, (*guard).takeCarried) }
 
 // abandon isolates the process for good: its waiting messages fail. It runs on the supervisor's
 // goroutine, while the process may do anything.
 func (g *guard) abandon() (c cut) {
 	if g.abandoned.Swap(true) {
-		c.lost, _ = g.box.close(ErrKilled, true)
+		c.lost, _ = g.mailbox.close(ErrKilled, true)
 		return c
 	}
-	return g.forsake()
+	return g.abandonTree()
 }
 
 // expel abandons a process, unless it has moved on from what it handled at since. The message being
 // handled fails with reason.
 func (g *guard) expel(since stamp, reason error) (c cut, ok bool) {
-	current, ok := g.box.fence(since)
+	current, ok := g.mailbox.isolate(since)
 	if !ok {
 		return cut{}, false
 	}
-	c = g.forsake()
+	c = g.abandonTree()
 	if current != nil {
 		c.lost = append(c.lost, lost{g.row.path, current, reason})
 	}
 	return c, true
 }
 
-// forsake cuts off a process that has no successor, and all processes below it.
-func (g *guard) forsake() (c cut) {
-	g.sever(ErrKilled)
-	left, busy := g.box.close(ErrKilled, true)
+// abandonTree cuts off a process that has no successor, and all processes below it.
+func (g *guard) abandonTree() (c cut) {
+	g.isolate(ErrKilled)
+	left, busy := g.mailbox.close(ErrKilled, true)
 	c.lost = left
 	if busy {
 		c.busy = append(c.busy, g)
 	}
-	g.box.PostSystemMessage(proceed{}) // a wake-up, should it be idle
+	g.mailbox.PostSystemMessage(proceed{}) // a wake-up, should it be idle
 	for _, r := range g.row.rows() {
 		if child := r.seize(g.sys.clock.Now()); child != nil {
 			below := child.abandon()
@@ -142,12 +144,12 @@ func (g *guard) forsake() (c cut) {
 // reports false when the process has moved on from what it handled at since; a since of 0 fits
 // whatever it handles. Like abandon, it runs on the supervisor's goroutine.
 func (g *guard) replace(since stamp, reason error) (c cut, ok bool) {
-	current, ok := g.box.fence(since)
+	current, ok := g.mailbox.isolate(since)
 	if !ok {
 		return cut{}, false
 	}
-	g.sever(reason)
-	g.box.PostSystemMessage(proceed{})
+	g.isolate(reason)
+	g.mailbox.PostSystemMessage(proceed{})
 	g.row.down(g.inc(), reason)
 	c.busy = []*guard{g}
 	if current != nil {
@@ -156,91 +158,91 @@ func (g *guard) replace(since stamp, reason error) (c cut, ok bool) {
 	return c, true
 }
 
-// sever cuts the process off from the system and from its incarnation, and counts it until it
+// isolate cuts the process off from the system and from its incarnation, and counts it until it
 // returns.
-func (g *guard) sever(reason error) {
-	g.missed.Store(true)
-	g.row.miss(1)
-	g.box.release(g.box.turn.Swap(nil))
+func (g *guard) isolate(reason error) {
+	g.counted.Store(true)
+	g.row.countIsolated(1)
+	g.mailbox.release(g.mailbox.turn.Swap(nil))
 	if p := g.current.Load(); p != nil {
 		p.cancel(reason)
 		p.finish()
 	}
 }
 
-// miss changes the counts of processes that have not returned, in the row and above it. The row may
-// be deleted before they return.
-func (r *row) miss(n int32) {
+// countIsolated changes the counts of processes that have not returned, in the row and above it.
+// The row may be deleted before they return.
+func (r *row) countIsolated(n int32) {
 	r.sys.hung.Add(n)
-	wall := r.wall
+	wall := r.domain
 	for c := r; c != wall.parent; c = c.parent {
-		own := c.near.Add(n)
-		if c == wall && wall.parent != nil && max(own, own-n) <= MaxHung {
-			r.sys.walled.Add(n)
+		own := c.domainIsolated.Add(n)
+		if c == wall && wall.parent != nil && max(own, own-n) <= MaxIsolated {
+			r.sys.domainIsolated.Add(n)
 		}
 	}
 	for ; r != nil; r = r.parent {
-		r.hung.Add(n)
+		r.isolated.Add(n)
 	}
 }
 
 // errHeld is why carried state is dropped that a stuck incarnation may still change.
 var errHeld = errors.New("held by a goroutine that is stuck")
 
-// bereave takes the row's carried state from a process that is in the middle of something.
-func (g *guard) bereave() {
+// takeCarried takes the row's carried state from a process that is in the middle of something.
+func (g *guard) takeCarried() {
 	r := g.row
 	r.mu.Lock()
-	heir := r.heir
-	r.heir = nil
+	heir := r.carried
+	r.carried = nil
 	r.mu.Unlock()
 	var next any
-	defer func() { g.bequeath(heir, next) }()
-	if f, ok := heir.(Fenced); ok {
-		g.sys.guarded(r.path, "Fence", func() { next = f.Fence() })
+	defer func() { g.handOver(heir, next) }()
+	if f, ok := heir.(Detachable); ok {
+		g.sys.safely(r.path, "Detach", func() { next = f.Detach() })
 	}
 }
 
-// bequeath stores next as carried state for the replacement process. If next is nil, the state is
+// handOver stores next as carried state for the replacement process. If next is nil, the state is
 // dropped, and its Abandon runs once the stuck goroutine returns.
-func (g *guard) bequeath(heir, next any) {
+func (g *guard) handOver(heir, next any) {
 	r := g.row
 	if next != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.heir = next
+		r.carried = next
 		return
 	}
-	g.debts.Swap(nil).fail(g, ErrStuck)
+	g.pending.Swap(nil).fail(g, ErrStuck)
 	if heir == nil {
 		return
 	}
-	defer g.sys.emit(HeirDropped{r.about(g.inc(), g.sys.clock.Now()), errHeld.Error()})
-	g.relic.Store(&heir)
-	if !g.missed.Load() { // it has returned already
-		g.back()
+	defer g.sys.emit(StateDropped{r.about(g.inc(), g.sys.clock.Now()), errHeld.Error()})
+	g.heldCarried.Store(&heir)
+	if !g.counted.Load() { // it has returned already
+		g.returned()
 	}
 }
 
 // vanish ends an isolated process that has returned.
-func (g *guard) vanish() {
+func (g *guard) leaveIsolated() {
 	if g.phase != left {
 		g.phase = left
 		g.ctx.InvokeSystemMessage(stopOrder)
-		g.let()
+		g.clear()
 	}
-	g.back()
+	g.returned()
 }
 
-// back is called when nothing of the process runs any more. It drops what only the process could
-// touch.
-func (g *guard) back() {
-	if g.missed.Swap(false) {
-		g.row.miss(-1)
+// returned is called when nothing of the process runs any more. It drops what only the process
+// could touch.
+func (g *guard) returned() {
+	if g.counted.Swap(false) {
+		g.row.countIsolated(-1)
 	}
-	if heir := g.relic.Swap(nil); heir != nil {
+	if heir := g.heldCarried.Swap(nil); heir != nil {
 		if h, ok := (*heir).(interface{ Abandon(reason error) }); ok {
-			g.sys.guarded(g.row.path, "heir", func() { h.Abandon(ErrStuck) })
+			g.sys.safely(g.row.path, "heir", func() { h.Abandon(ErrStuck) })
 		}
 	}
 }

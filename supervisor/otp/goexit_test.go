@@ -20,7 +20,7 @@ func TestAStepThatIsBrokenOffIsCarriedOut(t *testing.T) {
 		t.Run(strategy.String(), func(t *testing.T) {
 			left := 0 // only one of its goroutines runs at a time
 			doubtful := scriptOf(script{init: func(p *Process) error {
-				p.SetHeir(walkout{&left})
+				p.SetCarriedState(walkout{&left})
 				if p.Incarnation() > 1 && left == 0 {
 					return p.Post("crash")
 				}
@@ -109,7 +109,7 @@ func TestAFailThatLeavesIsNobodyElsesLoss(t *testing.T) {
 		}
 		bubble(t, one(Child{ID: "m", Start: Supervisor(above)}), func(t *testing.T, r *rig) {
 			g.set(make(chan struct{}))
-			tell(t, r.ref("m/s/h"), func(p *Process) error { p.SetHeir(stubborn{&g}); return nil })
+			tell(t, r.ref("m/s/h"), func(p *Process) error { p.SetCarriedState(stubborn{&g}); return nil })
 			gate, waiting := make(chan struct{}), []*failer{{}, {}}
 			var contexts []context.Context
 			for n, id := range []string{"m/s/x", "m/s/y"} {
@@ -122,7 +122,7 @@ func TestAFailThatLeavesIsNobodyElsesLoss(t *testing.T) {
 				send(t, r.ref(id), leaver{}, waiting[n])
 			}
 			send(t, r.ref("m/s/h"), func(*Process) error { return Normal }) // and its supervisor hangs
-			time.Sleep(DefaultHard + 2*time.Second)
+			time.Sleep(DefaultHardTimeout + 2*time.Second)
 			synctest.Wait()
 			told(t, ErrKilled, waiting...)
 			for n, ctx := range contexts {
@@ -143,8 +143,8 @@ func TestAFailThatLeavesIsNobodyElsesLoss(t *testing.T) {
 			close(g.set(nil))
 			close(gate)
 			synctest.Wait()
-			if got := r.state(); got != before || r.sys.Hung() != 0 {
-				t.Errorf("tree %s, %d hung when they are back", got, r.sys.Hung())
+			if got := r.state(); got != before || r.sys.Isolated() != 0 {
+				t.Errorf("tree %s, %d hung when they are back", got, r.sys.Isolated())
 			}
 		})
 	})
@@ -177,8 +177,8 @@ func TestAStopIsBegunOnce(t *testing.T) {
 			}}
 			bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
 				g.set(make(chan struct{}))
-				tell(t, r.ref("s/h"), func(p *Process) error { p.SetHeir(stubborn{&g}); return nil })
-				tell(t, r.ref("s/w"), func(p *Process) error { p.SetHeir(walkout{&left}); return nil })
+				tell(t, r.ref("s/h"), func(p *Process) error { p.SetCarriedState(stubborn{&g}); return nil })
+				tell(t, r.ref("s/w"), func(p *Process) error { p.SetCarriedState(walkout{&left}); return nil })
 				// The end of h makes its supervisor call Abandon of the state.
 				tell(t, r.ref("s/h"), func(*Process) error { return Normal })
 				stopped := make(chan error, 1)
@@ -208,8 +208,8 @@ func TestAStopOutlivesAnEndThatIsBrokenOff(t *testing.T) {
 	}}
 	bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
-		tell(t, r.ref("s/h"), func(p *Process) error { p.SetHeir(stubborn{&g}); return nil })
-		tell(t, r.ref("s/w"), func(p *Process) error { p.SetHeir(walkout{&left}); return nil })
+		tell(t, r.ref("s/h"), func(p *Process) error { p.SetCarriedState(stubborn{&g}); return nil })
+		tell(t, r.ref("s/w"), func(p *Process) error { p.SetCarriedState(walkout{&left}); return nil })
 		// The end of h makes its supervisor call Abandon of the state.
 		tell(t, r.ref("s/h"), func(*Process) error { return Normal })
 		stopped := make(chan error, 1)

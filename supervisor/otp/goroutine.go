@@ -84,7 +84,7 @@ func (p *Process) run(ctx context.Context, r *routine, f func(ctx context.Contex
 		}
 		p.routineEnded(r, done, nil) // Goexit
 	}()
-	p.guard.sys.faults.Run(ctx, p.guard.row.path, r.origin)
+	p.guard.sys.faults.BeforeRoutine(ctx, p.guard.row.path, r.origin)
 	done.Err = f(ctx)
 	returned = true
 }
@@ -97,9 +97,9 @@ func (p *Process) routineEnded(r *routine, done Done, crash *CrashReport) {
 	switch {
 	case crash != nil:
 		crash.Incarnation, crash.Origin = p.inc, r.origin
-		p.guard.box.PostSystemMessage(routineCrash{p, crash})
+		p.guard.mailbox.PostSystemMessage(routineCrash{p, crash})
 	case last:
-		p.guard.box.PostSystemMessage(proceed{})
+		p.guard.mailbox.PostSystemMessage(proceed{})
 	default:
 		p.deliver(done)
 	}

@@ -47,36 +47,36 @@ type body interface {
 //   - Stop ends the incarnation first, then fails what is left in the mailbox, then leaves.
 //   - Once abandoned, none of its actions has an effect.
 type guard struct {
-	sys *System
-	row *row
-	sup *supervisor          // its supervisor, nil for a root
-	kid *kid                 // its supervisor's record of it, nil for a root
-	top *Tree                // set for a root
-	ctx actor.MessageInvoker // protoactor's actor context; nil once a worker has left
-	box mailbox
+	sys     *System
+	row     *row
+	sup     *supervisor          // its supervisor, nil for a root
+	kid     *childRecord         // its supervisor's record of it, nil for a root
+	top     *Tree                // set for a root
+	ctx     actor.MessageInvoker // protoactor's actor context; nil once a worker has left
+	mailbox mailbox
 
 	// Written by the supervisor, read by the process.
 	killed    atomic.Bool // end without Terminate
 	abandoned atomic.Bool
-	// relic is carried state that only this process may touch, because it is in the middle of a
+	// heldCarried is carried state that only this process may touch, because it is in the middle of a
 	// change.
-	relic  atomic.Pointer[any]
-	debts  atomic.Pointer[debts]
-	missed atomic.Bool            // it is counted among those that have not returned
-	behalf atomic.Pointer[string] // origin for which it works at the moment; see Process.OnBehalf
+	heldCarried atomic.Pointer[any]
+	pending     atomic.Pointer[pendingReplies]
+	counted     atomic.Bool            // it is counted among those that have not returned
+	behalf      atomic.Pointer[string] // origin for which it works at the moment; see Process.OnBehalf
 
 	// Written by the process, read by its supervisor and by code that abandons it.
 	current atomic.Pointer[Process] // incarnation of a worker
 	number  atomic.Uint64           // number of the incarnation
 
 	// Used only by the process itself.
-	phase    phase
-	stopping bool // a Stop order has arrived
-	reason   error
-	report   *CrashReport
-	started  bool // the incarnation was ready once
-	due      bool // a proceed signal is on its way
-	broken   bool // the code that ends it has panicked
+	phase         phase
+	stopping      bool // a Stop order has arrived
+	reason        error
+	report        *CrashReport
+	started       bool // the incarnation was ready once
+	proceedQueued bool // a proceed signal is on its way
+	broken        bool // the code that ends it has panicked
 	// overtaken says that a supervisor was told to end, but decided to end by itself before it began
 	// to. The proceed signal that is on its way must not end it once more.
 	overtaken bool
@@ -86,7 +86,7 @@ type guard struct {
 }
 
 // exit is the end of an incarnation, as reported to its supervisor.
-type exit struct {
+type childExit struct {
 	guard   *guard
 	inc     uint64
 	reason  error
@@ -101,7 +101,7 @@ type (
 	readied struct{ guard *guard } // to a supervisor: a child is ready
 	// halted tells a supervisor that a child's incarnation has ended. Its process waits for a
 	// decision, or has left.
-	halted   struct{ exit *exit }
+	halted   struct{ exit *childExit }
 	endOrder struct{} // to a worker: end the incarnation, keep the process
 	proceed  struct{} // to itself: continue with the end
 )
@@ -128,13 +128,13 @@ func (g *guard) InvokeUserMessage(msg any) {
 			g.refuse(msg, ErrNoProc)
 			return
 		}
-		if pc, own := msg.(*parcel); own {
+		if pc, own := msg.(*envelope); own {
 			if g.turnedAway(m, pc.p) {
 				return
 			}
 			g.opened = m
 			if reason := g.body.receive(m); reason != nil && g.phase == running {
-				g.returned(reason, &parcel{pc.p, m})
+				g.endWith(reason, &envelope{pc.p, m})
 			}
 			g.opened = nil
 			return
@@ -144,18 +144,18 @@ func (g *guard) InvokeUserMessage(msg any) {
 		return
 	}
 	if reason := g.body.receive(msg); reason != nil && g.phase == running {
-		g.returned(reason, msg)
+		g.endWith(reason, msg)
 	}
 }
 
 // InvokeSystemMessage handles one signal.
 func (g *guard) InvokeSystemMessage(msg any) {
 	if g.ctx == nil { // it has left
-		g.back()
+		g.returned()
 		return
 	}
 	if g.abandoned.Load() {
-		g.vanish()
+		g.leaveIsolated()
 		return
 	}
 	g.sys.handle(g.row.path, msg)
@@ -177,7 +177,7 @@ func (g *guard) InvokeSystemMessage(msg any) {
 			g.end(ErrShutdown, nil)
 		}
 	case proceed:
-		g.due = false
+		g.proceedQueued = false
 		switch {
 		case g.phase == left:
 			g.leave()
@@ -214,8 +214,8 @@ func (g *guard) begin() {
 // panicked. It fails the message last, because a Fail may end the goroutine.
 func (g *guard) EscalateFailure(value any, msg any) {
 	about := msg
-	if pc, own := msg.(*parcel); own && g.opened != nil {
-		about = &parcel{pc.p, g.opened}
+	if pc, own := msg.(*envelope); own && g.opened != nil {
+		about = &envelope{pc.p, g.opened}
 	}
 	rep := g.newReport(value, about, callers(2))
 	defer g.refuse(msg, rep)
@@ -230,19 +230,19 @@ func (g *guard) EscalateFailure(value any, msg any) {
 		// rest of the end.
 		g.overtaken = false
 		g.broken = g.broken || value != ErrGoexit
-		g.goOn()
+		g.queueProceed()
 		g.sys.emit(TerminatePanicked{g.row.about(g.inc(), rep.At), rep})
 	// The Fail of a waiting message ended the goroutine. The supervisor has not heard of the end yet.
 	case left:
 		if g.ctx != nil {
-			g.goOn()
+			g.queueProceed()
 		}
 	}
 }
 
 // refuse fails the message being handled, unless the code that isolated the process has done so.
 func (g *guard) refuse(msg any, reason error) {
-	if g.box.claim() {
+	if g.mailbox.claim() {
 		g.sys.fail(g.row.path, msg, reason)
 	}
 }
@@ -258,7 +258,7 @@ func (g *guard) ready() {
 		return
 	}
 	g.phase, g.started = running, true
-	g.box.unshut()
+	g.mailbox.resumeUser()
 	if g.sup != nil {
 		g.tell(readied{g})
 	} else {
@@ -269,8 +269,8 @@ func (g *guard) ready() {
 // failed ends an incarnation whose start has failed without a panic.
 func (g *guard) failed(reason error) { g.end(reason, nil) }
 
-// returned ends an incarnation whose receive has returned a reason to end.
-func (g *guard) returned(reason error, msg any) {
+// endWith ends an incarnation whose receive has returned a reason to end.
+func (g *guard) endWith(reason error, msg any) {
 	var rep *CrashReport
 	if !IsNormal(reason) {
 		rep = g.newReport(reason, msg, nil)
@@ -284,27 +284,27 @@ func (g *guard) returned(reason error, msg any) {
 func (g *guard) end(reason error, rep *CrashReport) {
 	g.phase, g.reason, g.report = ending, reason, rep
 	g.behalf.Store(nil)
-	g.box.shut()
+	g.mailbox.pauseUser()
 	if p := g.current.Load(); p != nil {
 		p.cancel(reason)
 	}
-	g.goOn()
+	g.queueProceed()
 }
 
 // goOn requests that the end begins or continues. The request is made once, even if goOn is called
 // several times before it is handled. A worker's goroutines also request it, without goOn.
-func (g *guard) goOn() {
-	if !g.due {
-		g.due = true
-		g.box.PostSystemMessage(proceed{})
+func (g *guard) queueProceed() {
+	if !g.proceedQueued {
+		g.proceedQueued = true
+		g.mailbox.PostSystemMessage(proceed{})
 	}
 }
 
 // closing begins the end of a supervisor that has decided to end and stops its children itself.
 func (g *guard) closing(reason error) {
-	g.overtaken = g.due // it was told to stop and has not begun to
+	g.overtaken = g.proceedQueued // it was told to stop and has not begun to
 	g.phase, g.reason = ending, reason
-	g.box.shut()
+	g.mailbox.pauseUser()
 }
 
 // stop handles the order to end and leave.
@@ -340,29 +340,29 @@ func (g *guard) concluded() {
 		return
 	}
 	g.phase = parked
-	g.tell(halted{g.exit(true)})
+	g.tell(halted{g.newExit(true)})
 }
 
 // tell sends a signal to the supervisor and lets this goroutine continue there.
 func (g *guard) tell(news any) {
-	g.box.handOver(&g.sup.guard.box)
-	g.sup.guard.box.PostSystemMessage(news)
+	g.mailbox.handOver(&g.sup.guard.mailbox)
+	g.sup.guard.mailbox.PostSystemMessage(news)
 }
 
-func (g *guard) exit(parked bool) *exit {
-	return &exit{g, g.inc(), g.reason, g.report, g.started, parked, g.sys.clock.Now()}
+func (g *guard) newExit(parked bool) *childExit {
+	return &childExit{g, g.inc(), g.reason, g.report, g.started, parked, g.sys.clock.Now()}
 }
 
 // leave ends the process: it fails the waiting messages and tells the supervisor.
 func (g *guard) leave() {
 	g.phase = left
-	e := g.exit(false)
-	left, _ := g.box.close(ErrNoProc, false)
+	e := g.newExit(false)
+	left, _ := g.mailbox.close(ErrNoProc, false)
 	// First the waiting messages fail, so that code that waits for the end sees them failed. If a Fail
 	// ends the goroutine, leave is called once more.
-	g.sys.mourn(left)
+	g.sys.failAll(left)
 	g.ctx.InvokeSystemMessage(stopOrder)
-	g.let()
+	g.clear()
 	if g.sup == nil {
 		g.top.finish(g.reason)
 		return
@@ -372,9 +372,9 @@ func (g *guard) leave() {
 
 // let drops what the process worked with, once it has left. Code that has its address may keep the
 // guard for long.
-func (g *guard) let() { g.body, g.ctx = nil, nil }
+func (g *guard) clear() { g.body, g.ctx = nil, nil }
 
 func (g *guard) overloaded() {
 	now := g.sys.clock.Now()
-	g.sys.emit(Overloaded{g.row.about(g.inc(), now), g.box.limit})
+	g.sys.emit(Overloaded{g.row.about(g.inc(), now), g.mailbox.limit})
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTheBellStopsTheHand(t *testing.T) {
-	var h hand
+	var h cursor
 	if h.at() != 0 {
 		t.Errorf("at %x before anything", h.at())
 	}
@@ -23,7 +23,7 @@ func TestTheBellStopsTheHand(t *testing.T) {
 		t.Errorf("the second of a tick: %x after %x, %d taken", h.at(), first, h.taken(0))
 	}
 	second := h.at()
-	h.ring()
+	h.interrupt()
 	if h.next(8) || h.at() != second || h.taken(0) != 2 {
 		t.Errorf("after the bell: %x, was %x, %d taken", h.at(), second, h.taken(0))
 	}
@@ -31,7 +31,7 @@ func TestTheBellStopsTheHand(t *testing.T) {
 	if h.at().tick() != 9 || h.taken(0) != 2 {
 		t.Errorf("a signal: tick %d, %d taken, want 9 and 2", h.at().tick(), h.taken(0))
 	}
-	h.ring()
+	h.interrupt()
 	h.first(10) // the reaction to the flag
 	if !h.next(10) || h.taken(2) != 2 {
 		t.Errorf("it does not go on after it has answered the bell: %d taken", h.taken(2))
@@ -42,7 +42,7 @@ func TestTheBellStopsTheHand(t *testing.T) {
 }
 
 func TestTheHandCountsBeyondItsWidth(t *testing.T) {
-	var h hand
+	var h cursor
 	h.word.Store(maxTaken << 1)
 	before := h.count()
 	for range 3 {
@@ -137,7 +137,7 @@ func TestAMailboxGivesABurstBack(t *testing.T) {
 		gate := make(chan struct{}, 2)
 		defer func() { gate <- struct{}{} }() // for the worker that hangs
 		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{
-			ID: "a", Mailbox: 1000, Soft: time.Second, Hard: 2 * time.Second,
+			ID: "a", Mailbox: 1000, SoftTimeout: time.Second, HardTimeout: 2 * time.Second,
 			Start: scriptOf(script{receive: func(_ *Process, msg any) error {
 				if msg == "block" {
 					<-gate
@@ -146,7 +146,7 @@ func TestAMailboxGivesABurstBack(t *testing.T) {
 			}}),
 		}))
 		slots := func() int {
-			box := &r.ref("a").row.proc.Load().box
+			box := &r.ref("a").row.proc.Load().mailbox
 			box.mu.Lock()
 			defer box.mu.Unlock()
 			return len(box.user.ring)
@@ -166,7 +166,7 @@ func TestAMailboxGivesABurstBack(t *testing.T) {
 		if n := slots(); n < 1000 {
 			t.Errorf("%d slots for the next burst", n)
 		}
-		time.Sleep(3 * lookEvery * Tick)
+		time.Sleep(3 * lookEvery * WatchInterval)
 		if n := slots(); n > queueKeep {
 			t.Errorf("%d slots kept", n)
 		}

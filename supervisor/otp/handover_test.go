@@ -20,8 +20,8 @@ type parcelled struct {
 func (m *parcelled) Fail(error) { m.failed.Add(1) }
 
 // Around a replacement no message is lost or handled twice, and the messages of one sender keep
-// their order. The stuck worker may return just before or just after its Hard, messages may be sent
-// meanwhile, and there may be a successor or none.
+// their order. The stuck worker may return just before or just after its HardTimeout, messages may
+// be sent meanwhile, and there may be a successor or none.
 func TestNoMessageIsLostOrHandledTwiceAroundAReplacement(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -61,12 +61,13 @@ func handOver(t *testing.T, random *rand.Rand) {
 				for n := 1; n <= 40; n++ {
 					m := &parcelled{sender: sender, n: n}
 					if random.IntN(20) == 0 {
-						m.takes = DefaultHard - 60*time.Millisecond + time.Duration(random.IntN(220))*time.Millisecond
+						m.takes = DefaultHardTimeout - 60*time.Millisecond +
+							time.Duration(random.IntN(220))*time.Millisecond
 					}
 					if a.Send(m) == nil {
 						sent[sender] = append(sent[sender], m)
 					}
-					time.Sleep(time.Duration(random.IntN(int(DefaultHard / 10))))
+					time.Sleep(time.Duration(random.IntN(int(DefaultHardTimeout / 10))))
 				}
 			})
 		}

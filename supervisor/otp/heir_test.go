@@ -15,7 +15,7 @@ type will struct{ dropped []error }
 func (h *will) Abandon(reason error) { h.dropped = append(h.dropped, reason) }
 
 func (r *rig) dropped() (list []string) {
-	for _, e := range ofType[HeirDropped](r) {
+	for _, e := range ofType[StateDropped](r) {
 		list = append(list, fmt.Sprintf("%s#%d %s", e.Path, e.Incarnation, e.Reason))
 	}
 	return list
@@ -36,7 +36,7 @@ func TestAnHeirThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
 			h := &will{}
 			start := scriptOf(script{
 				init: func(p *Process) error {
-					if p.Heir() != nil {
+					if p.CarriedState() != nil {
 						poison(p)
 					}
 					return nil
@@ -48,7 +48,7 @@ func TestAnHeirThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
 				Children:  []Child{{ID: "a", Start: start}, {ID: "b", Start: scriptOf(script{})}},
 			}
 			bubble(t, spec, func(t *testing.T, r *rig) {
-				tell(t, r.ref("a"), func(p *Process) error { p.SetHeir(h); panic("crash") })
+				tell(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(h); panic("crash") })
 				time.Sleep(time.Second)
 				synctest.Wait()
 				if got := r.state(); got != "a#5 b#1" {
@@ -72,8 +72,8 @@ func TestAnHeirIsNotAbandonedForWhatItDidNotDo(t *testing.T) {
 			tell(t, r.ref("a"), func(*Process) error { return errTest })
 		},
 		"late": func(t *testing.T, r *rig) {
-			tell(t, r.ref("a"), func(p *Process) error { p.After(heirTrial, crash); return nil })
-			time.Sleep(heirTrial)
+			tell(t, r.ref("a"), func(p *Process) error { p.After(carriedTrial, crash); return nil })
+			time.Sleep(carriedTrial)
 			synctest.Wait()
 		},
 	} {
@@ -82,7 +82,7 @@ func TestAnHeirIsNotAbandonedForWhatItDidNotDo(t *testing.T) {
 			spec := one(Child{ID: "a", Start: scriptOf(script{})})
 			spec.Intensity.Restarts = 5
 			bubble(t, spec, func(t *testing.T, r *rig) {
-				tell(t, r.ref("a"), func(p *Process) error { p.SetHeir(h); return nil })
+				tell(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(h); return nil })
 				for range 4 {
 					end(t, r)
 				}
@@ -103,8 +103,8 @@ func TestTheLastRestartIsTriedWithoutTheHeir(t *testing.T) {
 		Children:  []Child{{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}},
 	}
 	bubble(t, spec, func(t *testing.T, r *rig) {
-		tell(t, r.ref("a"), func(p *Process) error { p.SetHeir(h); return nil })
-		tell(t, r.ref("b"), func(p *Process) error { p.SetHeir(other); return nil })
+		tell(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(h); return nil })
+		tell(t, r.ref("b"), func(p *Process) error { p.SetCarriedState(other); return nil })
 		for range 5 {
 			tell(t, r.ref("a"), func(*Process) error { panic(errTest) })
 		}

@@ -20,7 +20,7 @@ func (r *row) holdings() (h Holdings) {
 	if g == nil {
 		return h
 	}
-	h.Replies = g.debts.Load().len()
+	h.Replies = g.pending.Load().len()
 	p := g.current.Load()
 	if p == nil {
 		return h

@@ -35,7 +35,7 @@ func (g *gated) set(gate chan struct{}) (was chan struct{}) {
 	return was
 }
 
-// An Init that hangs is reported after Soft, with its stack, and is a failed start after
+// An Init that hangs is reported after SoftTimeout, with its stack, and is a failed start after
 // StartTimeout.
 func TestAHungInitIsReported(t *testing.T) {
 	var g gated
@@ -46,7 +46,7 @@ func TestAHungInitIsReported(t *testing.T) {
 		}})}), func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
 		tell(t, r.ref("a"), func(*Process) error { return errTest })
-		time.Sleep(DefaultSoft + 2*time.Second)
+		time.Sleep(DefaultSoftTimeout + 2*time.Second)
 		stuck := ofType[Stuck](r)
 		if len(stuck) != 1 || stuck[0].Path != "top/a" ||
 			!strings.Contains(stuck[0].Report.Stack(), "(*gated).wait") {
@@ -55,14 +55,14 @@ func TestAHungInitIsReported(t *testing.T) {
 		gate := g.set(nil)
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
-		if r.state() != "a#3" || r.sys.Hung() != 1 {
-			t.Errorf("tree %s, %d hung", r.state(), r.sys.Hung())
+		if r.state() != "a#3" || r.sys.Isolated() != 1 {
+			t.Errorf("tree %s, %d hung", r.state(), r.sys.Isolated())
 		}
 		close(gate)
 	})
 }
 
-// Inits that hang repeatedly, far apart, do not exceed the intensity. But they use up MaxHung.
+// Inits that hang repeatedly, far apart, do not exceed the intensity. But they use up MaxIsolated.
 func TestHungStartsAreBounded(t *testing.T) {
 	var g gated
 	spec := Spec{Intensity: Intensity{1, time.Second}, Children: []Child{
@@ -71,18 +71,18 @@ func TestHungStartsAreBounded(t *testing.T) {
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
 		tell(t, r.ref("a"), func(*Process) error { return errTest })
-		time.Sleep((MaxHung + 10) * DefaultStartTimeout)
+		time.Sleep((MaxIsolated + 10) * DefaultStartTimeout)
 		synctest.Wait()
-		if !errors.Is(r.tree.Err(), ErrGiveUp) || r.sys.Hung() > MaxHung+1 {
-			t.Errorf("tree %v, %d hung", r.tree.Err(), r.sys.Hung())
+		if !errors.Is(r.tree.Err(), ErrGiveUp) || r.sys.Isolated() > MaxIsolated+1 {
+			t.Errorf("tree %v, %d hung", r.tree.Err(), r.sys.Isolated())
 		}
 		close(g.set(nil))
 	})
 }
 
 // The number of first starts that hang is bounded, however many are requested. A pool starts at
-// most MaxStarting at a time, and none while MaxHung are stuck. Another pool is not affected, and
-// existing children still work.
+// most MaxStarting at a time, and none while MaxIsolated are stuck. Another pool is not affected,
+// and existing children still work.
 func TestHungFirstStartsAreBounded(t *testing.T) {
 	var g gated
 	pool := func(id string, start Start) Child {
@@ -111,7 +111,7 @@ func TestHungFirstStartsAreBounded(t *testing.T) {
 		}
 		gate := make(chan struct{})
 		g.set(gate)
-		const asked = 5 * MaxHung
+		const asked = 5 * MaxIsolated
 		failed := make(chan error, asked)
 		for n := range asked {
 			go func() { failed <- open("p", fmt.Sprint(n)) }()
@@ -127,8 +127,8 @@ func TestHungFirstStartsAreBounded(t *testing.T) {
 				t.Errorf("a start: %v", err)
 			}
 		}
-		if late >= MaxHung+MaxStarting || late+refused != asked || r.sys.Hung() != late {
-			t.Errorf("%d were late, %d refused, %d hung", late, refused, r.sys.Hung())
+		if late >= MaxIsolated+MaxStarting || late+refused != asked || r.sys.Isolated() != late {
+			t.Errorf("%d were late, %d refused, %d hung", late, refused, r.sys.Isolated())
 		}
 		if err := open("q", "a"); err != nil {
 			t.Errorf("another pool: %v", err)
@@ -137,8 +137,8 @@ func TestHungFirstStartsAreBounded(t *testing.T) {
 		g.set(nil)
 		close(gate)
 		synctest.Wait()
-		if err := open("p", "after"); err != nil || r.sys.Hung() != 0 {
-			t.Errorf("when they are back: %v, %d hung", err, r.sys.Hung())
+		if err := open("p", "after"); err != nil || r.sys.Isolated() != 0 {
+			t.Errorf("when they are back: %v, %d hung", err, r.sys.Isolated())
 		}
 	})
 }
@@ -203,7 +203,7 @@ func TestAHungSupervisorStartFails(t *testing.T) {
 		synctest.Wait()
 		begun = time.Now()
 		if err := r.tree.Shutdown(context.Background()); err != nil ||
-			time.Since(begun) > DefaultHard+3*time.Second {
+			time.Since(begun) > DefaultHardTimeout+3*time.Second {
 			t.Errorf("shutdown: %v after %s", err, time.Since(begun))
 		}
 		synctest.Wait()
@@ -212,8 +212,8 @@ func TestAHungSupervisorStartFails(t *testing.T) {
 		}
 		close(g.set(nil))
 		synctest.Wait()
-		if r.sys.Hung() != 0 {
-			t.Errorf("%d hung", r.sys.Hung())
+		if r.sys.Isolated() != 0 {
+			t.Errorf("%d hung", r.sys.Isolated())
 		}
 	})
 }
@@ -232,13 +232,13 @@ func TestAStuckSupervisorIsReplaced(t *testing.T) {
 	}})
 	bubble(t, one(Child{ID: "s", Start: sub}), func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
-		tell(t, r.ref("s/y"), func(p *Process) error { p.SetHeir(stubborn{&g}); return Normal })
+		tell(t, r.ref("s/y"), func(p *Process) error { p.SetCarriedState(stubborn{&g}); return Normal })
 		asked := make(chan error, 1)
 		go func() { _, err := CountChildren(context.Background(), r.ref("s")); asked <- err }()
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		synctest.Wait()
-		if r.state() != "s#2{x#2 y#1}" || r.sys.Hung() != 1 {
-			t.Errorf("tree %s, %d hung", r.state(), r.sys.Hung())
+		if r.state() != "s#2{x#2 y#1}" || r.sys.Isolated() != 1 {
+			t.Errorf("tree %s, %d hung", r.state(), r.sys.Isolated())
 		}
 		select {
 		case err := <-asked:
@@ -250,8 +250,8 @@ func TestAStuckSupervisorIsReplaced(t *testing.T) {
 		}
 		close(g.set(nil))
 		synctest.Wait()
-		if r.state() != "s#2{x#2 y#1}" || r.sys.Hung() != 0 {
-			t.Errorf("tree %s, %d hung after it came back", r.state(), r.sys.Hung())
+		if r.state() != "s#2{x#2 y#1}" || r.sys.Isolated() != 0 {
+			t.Errorf("tree %s, %d hung after it came back", r.state(), r.sys.Isolated())
 		}
 	})
 }
@@ -295,7 +295,7 @@ func TestAStuckWorkerLinksNobody(t *testing.T) {
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		gate, b := make(chan struct{}), r.ref("b")
 		tell(t, r.ref("a"), func(p *Process) error { <-gate; p.Link(b); return nil })
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		close(gate)
 		synctest.Wait()
 		tell(t, r.ref("a"), func(*Process) error { return errTest })
@@ -335,8 +335,8 @@ func TestALateSupervisorTakesNoRows(t *testing.T) {
 		}
 		close(gate)
 		time.Sleep(time.Minute)
-		if r.state() != "p#1{s#3{x#3}}" || r.sys.Hung() != 0 {
-			t.Errorf("tree %s, %d hung after it came back", r.state(), r.sys.Hung())
+		if r.state() != "p#1{s#3{x#3}}" || r.sys.Isolated() != 0 {
+			t.Errorf("tree %s, %d hung after it came back", r.state(), r.sys.Isolated())
 		}
 		tell(t, r.ref("p/s/x"), func(*Process) error { return errTest })
 		if r.state() != "p#1{s#3{x#4}}" {
@@ -357,11 +357,11 @@ func TestCheckEndsWhoWasReplaced(t *testing.T) {
 			t.Error("went on")
 			return nil
 		})
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		close(gate)
 		synctest.Wait()
-		if r.state() != "a#2" || r.sys.Hung() != 0 || len(r.reports()) != 1 {
-			t.Errorf("tree %s, %d hung, reports %v", r.state(), r.sys.Hung(), r.reports())
+		if r.state() != "a#2" || r.sys.Isolated() != 0 || len(r.reports()) != 1 {
+			t.Errorf("tree %s, %d hung, reports %v", r.state(), r.sys.Isolated(), r.reports())
 		}
 	})
 }

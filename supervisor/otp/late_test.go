@@ -23,9 +23,9 @@ func TestALateStartIsNotItsSuccessors(t *testing.T) {
 		h := make(chan struct{})
 		tell(t, r.ref("a"), func(*Process) error { <-h; return nil })
 		g.set(make(chan struct{}))
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		synctest.Wait()
-		old.sup.guard.box.PostSystemMessage(readied{old})
+		old.sup.guard.mailbox.PostSystemMessage(readied{old})
 		synctest.Wait()
 		if got := r.state(); got != "a:restarting" {
 			t.Errorf("tree %s while the successor starts", got)
@@ -85,11 +85,11 @@ func TestWhoIsPassedToIsLetGoOf(t *testing.T) {
 			heard = time.Now()
 			return nil
 		}})},
-		{ID: "a", Shutdown: Tick, Start: scriptOf(script{})},
+		{ID: "a", Shutdown: WatchInterval, Start: scriptOf(script{})},
 	}}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		gate = make(chan struct{})
-		time.Sleep((lookEvery + 1) * Tick)
+		time.Sleep((lookEvery + 1) * WatchInterval)
 		begun, b := time.Now(), r.ref("b")
 		tell(t, r.ref("a"), func(p *Process) error {
 			if err := p.Pass(b, 1); err != nil {
@@ -100,7 +100,7 @@ func TestWhoIsPassedToIsLetGoOf(t *testing.T) {
 		})
 		_ = TerminateChild(context.Background(), r.tree.Ref(), "a")
 		synctest.Wait()
-		if took := heard.Sub(begun); heard.IsZero() || took > 2*Tick {
+		if took := heard.Sub(begun); heard.IsZero() || took > 2*WatchInterval {
 			t.Errorf("heard at %s, after %s", heard, took)
 		}
 		close(gate)

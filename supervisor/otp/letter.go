@@ -2,20 +2,20 @@ package otp
 
 // letter is an entry of the user queue.
 type letter struct {
-	msg  any
-	room bool // it counts against the limit; replies, timers and reserved messages do not
+	msg    any
+	counts bool // it counts against the limit; replies, timers and reserved messages do not
 }
 
 // put adds an entry to the user queue. The caller holds the lock.
 func (m *mailbox) put(l letter) {
 	if m.user.full() {
-		m.settle()
+		m.reconcile()
 	}
 	if m.user.push(l) {
-		m.swollen.Store(m.user.large())
+		m.oversized.Store(m.user.large())
 	}
 	if m.user.len() > m.mark.Most() {
-		m.settle()
+		m.reconcile()
 		m.mark.Note(m.user.len())
 	}
 }
@@ -27,22 +27,22 @@ func (m *mailbox) trim() {
 	defer m.mu.Unlock()
 	if !m.running && m.user.len() == 0 {
 		m.user.trim()
-		m.swollen.Store(false)
+		m.oversized.Store(false)
 	}
 }
 
 // settle reconciles the user queue with the cursor: it removes the entries that the goroutine has
 // taken. The caller holds the lock.
-func (m *mailbox) settle() {
-	n := m.hand.taken(m.settled)
+func (m *mailbox) reconcile() {
+	n := m.cursor.taken(m.reconciled)
 	if n == 0 {
 		return
 	}
-	m.settled += uint32(n)
+	m.reconciled += uint32(n)
 	for range n {
 		l := m.user.pop()
 		m.current = l.msg
-		if l.room {
+		if l.counts {
 			m.taken--
 		}
 	}

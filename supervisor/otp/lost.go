@@ -7,9 +7,9 @@ type lost struct {
 	reason error
 }
 
-// mourn fails lost messages. It is the last action of its caller, because a Fail may end the
+// failAll fails lost messages. It is the last action of its caller, because a Fail may end the
 // goroutine.
-func (s *System) mourn(all []lost) {
+func (s *System) failAll(all []lost) {
 	each(all, func(l lost) { s.fail(l.path, l.msg, l.reason) })
 }
 

@@ -32,28 +32,28 @@ import (
 // through them with its cursor (hand), without the lock. The messages stay in the queue meanwhile;
 // code that needs the length of the queue calls settle first.
 type mailbox struct {
-	hand     hand // cursor: what the goroutine is at
+	cursor   cursor // cursor: what the goroutine is at
 	guard    *guard
 	dispatch actor.Dispatcher
 	run      func()
 	turn     atomic.Pointer[mailbox] // mailbox with which the goroutine continues when it is done
 
-	mu      sync.Mutex // guards the fields below
-	system  queue[any]
-	user    queue[letter]
-	settled uint32 // number of entries that hand had taken at the last settle
-	// swollen says that the user queue holds memory which the watch frees when the process is idle. It
-	// is read without the lock.
-	swollen atomic.Bool
-	taken   int // waiting entries that count against the limit
-	limit   int
-	mark    *water.Mark // high-water mark of all mailboxes with the same label
-	running bool        // a goroutine works here or is about to
-	open    bool
-	closed  bool
-	fenced  bool
-	next    *mailbox // mailbox of the successor, which has taken over the waiting messages
-	refused bool     // an Overloaded event has been sent since the queue was last empty
+	mu         sync.Mutex // guards the fields below
+	system     queue[any]
+	user       queue[letter]
+	reconciled uint32 // number of entries that hand had taken at the last settle
+	// oversized says that the user queue holds memory which the watch frees when the process is idle.
+	// It is read without the lock.
+	oversized atomic.Bool
+	taken     int // waiting entries that count against the limit
+	limit     int
+	mark      *water.Mark // high-water mark of all mailboxes with the same label
+	running   bool        // a goroutine works here or is about to
+	open      bool
+	closed    bool
+	isolated  bool
+	next      *mailbox // mailbox of the successor, which has taken over the waiting messages
+	refused   bool     // an Overloaded event has been sent since the queue was last empty
 	// current is, after settle, the user message being handled, nil once somebody has failed it.
 	current any
 	room    chan struct{} // closed when there is room; nil when nobody waits
@@ -65,12 +65,12 @@ var _ actor.Mailbox = (*mailbox)(nil)
 func (m *mailbox) offer(msg any) error {
 	limit := m.limit
 	switch classOf(msg) {
-	case Owed:
+	case Reserved:
 		if !m.push(msg) {
 			return ErrNoProc
 		}
 		return nil
-	case Sheddable:
+	case BestEffort:
 		limit = m.half()
 	}
 	err := m.admit(limit, msg)
@@ -80,8 +80,8 @@ func (m *mailbox) offer(msg any) error {
 	return err
 }
 
-// half is the number of messages up to which Sheddable messages, and senders that wait in PostWait,
-// may fill the mailbox. The rest is for other messages.
+// half is the number of messages up to which BestEffort messages, and senders that wait in
+// PostWait, may fill the mailbox. The rest is for other messages.
 func (m *mailbox) half() int { return (m.limit + 1) / 2 }
 
 // admit accepts a message while fewer than limit messages that count against the limit wait.
@@ -96,7 +96,7 @@ func (m *mailbox) admit(limit int, msg any) error {
 		return ErrNoProc
 	}
 	if m.taken >= limit {
-		if m.settle(); m.taken >= limit {
+		if m.reconcile(); m.taken >= limit {
 			m.mu.Unlock()
 			return ErrOverloaded
 		}
@@ -131,8 +131,8 @@ func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 			m.mu.Unlock()
 			return ErrNoProc
 		}
-		m.hand.ring() // makes the goroutine report when there is room
-		m.settle()
+		m.cursor.interrupt() // makes the goroutine report when there is room
+		m.reconcile()
 		if m.closed || m.taken < m.half() {
 			m.mu.Unlock()
 			continue
@@ -191,7 +191,7 @@ func (m *mailbox) PostSystemMessage(msg any) {
 	}
 	m.mu.Lock()
 	m.system.push(msg)
-	m.hand.ring()
+	m.cursor.interrupt()
 	m.wake(true)
 }
 
@@ -204,7 +204,7 @@ func (m *mailbox) wake(work bool) {
 	}
 	m.mu.Unlock()
 	if start {
-		m.guard.sys.watch.stir()
+		m.guard.sys.watch.wake()
 		m.dispatch.Schedule(m.run)
 	}
 }
@@ -225,20 +225,20 @@ func (m *mailbox) Start() {}
 func (m *mailbox) UserMessageCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settle()
+	m.reconcile()
 	return m.user.len()
 }
 
 // shut stops the flow of user messages, unshut starts it. Only the process's own goroutine calls
 // them.
-func (m *mailbox) shut()   { m.setOpen(false) }
-func (m *mailbox) unshut() { m.setOpen(true) }
+func (m *mailbox) pauseUser()  { m.setOpen(false) }
+func (m *mailbox) resumeUser() { m.setOpen(true) }
 
 func (m *mailbox) setOpen(open bool) {
 	m.mu.Lock()
 	// A fenced mailbox stays shut: its messages belong to the successor, even when Init returns late.
-	m.open = open && !m.fenced
-	m.hand.ring()
+	m.open = open && !m.isolated
+	m.cursor.interrupt()
 	m.mu.Unlock()
 }
 
@@ -252,8 +252,8 @@ func (m *mailbox) close(reason error, taken bool) (left []lost, busy bool) {
 		return nil, false
 	}
 	m.closed, busy = true, m.running
-	m.hand.ring()
-	m.settle()
+	m.cursor.interrupt()
+	m.reconcile()
 	if taken && m.current != nil {
 		left = append(left, lost{m.guard.row.path, m.current, reason})
 	}
@@ -261,7 +261,7 @@ func (m *mailbox) close(reason error, taken bool) (left []lost, busy bool) {
 	for waiting := m.user.move(); waiting.len() > 0; {
 		left = append(left, lost{m.guard.row.path, waiting.pop().msg, reason})
 	}
-	m.crowd()
+	m.wakeWaiters()
 	return left, busy
 }
 
@@ -270,14 +270,14 @@ func (m *mailbox) close(reason error, taken bool) (left []lost, busy bool) {
 func (m *mailbox) claim() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settle()
+	m.reconcile()
 	mine := m.current != nil
 	m.current = nil
 	return mine
 }
 
 // crowd wakes the goroutines that wait for room. The caller holds the lock.
-func (m *mailbox) crowd() {
+func (m *mailbox) wakeWaiters() {
 	if m.room != nil {
 		close(m.room)
 		m.room = nil
@@ -310,10 +310,10 @@ func (m *mailbox) process() {
 func (m *mailbox) take(most int) (msg any, more []letter, system, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settle()
+	m.reconcile()
 	m.current = nil
 	if m.system.len() > 0 {
-		m.hand.signal(m.tick())
+		m.cursor.signal(m.tick())
 		msg = m.system.pop()
 		m.system.trim()
 		return msg, nil, true, true
@@ -324,27 +324,27 @@ func (m *mailbox) take(most int) (msg any, more []letter, system, ok bool) {
 		}
 		letters := m.user.front(most)
 		msg = letters[0].msg
-		m.hand.first(m.tick())
-		m.settle()
+		m.cursor.first(m.tick())
+		m.reconcile()
 		if m.taken < m.half() {
-			m.crowd()
+			m.wakeWaiters()
 		}
 		return msg, letters[1:], false, true
 	}
 	m.running = false
-	m.hand.rest()
+	m.cursor.rest()
 	return nil, nil, false, false
 }
 
 // progress tells the watch that the goroutine makes progress with the message that it handles.
 func (m *mailbox) progress() {
 	tick := m.tick()
-	if m.hand.at().tick() == tick || m.hand.again(tick) {
+	if m.cursor.at().tick() == tick || m.cursor.again(tick) {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.hand.stamp(tick)
+	m.cursor.stamp(tick)
 }
 
 func (m *mailbox) tick() uint64 { return m.guard.sys.watch.tick.Load() }
@@ -386,7 +386,7 @@ func (m *mailbox) work() (next *mailbox, again bool) {
 			if m.turn.Load() != nil {
 				m.release(m.turn.Swap(nil))
 			}
-			if !m.hand.next(m.tick()) {
+			if !m.cursor.next(m.tick()) {
 				break
 			}
 			n++

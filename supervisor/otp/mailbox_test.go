@@ -109,7 +109,7 @@ func TestStrayProtoactorMessagesDoNoHarm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
 				g := r.ref("a").row.proc.Load()
-				g.box.PostSystemMessage(stray)
+				g.mailbox.PostSystemMessage(stray)
 				synctest.Wait()
 				if n, err := Do[string, int](context.Background(), r.ref("a"), "x"); n != 1 || err != nil {
 					t.Errorf("answer %d, %v", n, err)
@@ -125,8 +125,8 @@ func TestStrayProtoactorMessagesDoNoHarm(t *testing.T) {
 func TestAStrayStopIsAnOrdinaryExit(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
 		g := r.ref("a").row.proc.Load()
-		actor.NewActorProcess(&g.box).Stop(nil)
-		g.box.PostSystemMessage(&actor.Restart{}) // protoactor alone would make a zombie here
+		actor.NewActorProcess(&g.mailbox).Stop(nil)
+		g.mailbox.PostSystemMessage(&actor.Restart{}) // protoactor alone would make a zombie here
 		synctest.Wait()
 		if n, err := Do[string, int](context.Background(), r.ref("a"), "x"); n != 1 || err != nil {
 			t.Errorf("answer %d, %v", n, err)
@@ -143,7 +143,7 @@ func TestMessagesOfProtoactorFailWhenRefused(t *testing.T) {
 		defer r.close()
 		child, gate := blocked(1)
 		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
-		process := actor.NewActorProcess(&r.ref("a").row.proc.Load().box)
+		process := actor.NewActorProcess(&r.ref("a").row.proc.Load().mailbox)
 		first, second, third := "block", &failer{}, &failer{}
 		process.SendUserMessage(nil, first)
 		synctest.Wait()

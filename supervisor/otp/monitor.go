@@ -28,7 +28,7 @@ func (p *Process) Monitor(ref Ref) {
 	}
 	m := &monitor{p: p, ref: ref}
 	x.monitors[ref.row] = m
-	x.crowd = x.crowd || len(x.monitors) > crowded
+	x.hadMany = x.hadMany || len(x.monitors) > manyMonitors
 	p.mu.Unlock()
 	if ref.row == nil || !ref.row.watch(m) {
 		m.down(ref.Incarnation(), ErrNoProc)
@@ -105,7 +105,7 @@ type link struct {
 
 func (l *link) down(_ uint64, reason error) {
 	if reason != Normal {
-		l.p.guard.box.PostSystemMessage(linkExit{l.p, reason})
+		l.p.guard.mailbox.PostSystemMessage(linkExit{l.p, reason})
 	}
 }
 
@@ -133,12 +133,12 @@ type linkExit struct {
 	reason error
 }
 
-// crowded is the number of monitors above which their map is dropped with the last monitor, because
-// a map keeps its memory. A single monitor that comes and goes keeps the map.
-const crowded = 64
+// manyMonitors is the number of monitors above which their map is dropped with the last monitor,
+// because a map keeps its memory. A single monitor that comes and goes keeps the map.
+const manyMonitors = 64
 
 func (x *extras) forget(r *row) {
-	if delete(x.monitors, r); len(x.monitors) == 0 && x.crowd {
-		x.monitors, x.crowd = nil, false
+	if delete(x.monitors, r); len(x.monitors) == 0 && x.hadMany {
+		x.monitors, x.hadMany = nil, false
 	}
 }

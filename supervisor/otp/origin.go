@@ -34,8 +34,8 @@ func (s *System) owner(ref Ref) string {
 
 // OnBehalf runs f, which is one origin's part of Init or of a message that concerns several
 // origins. A crash in f is charged to that origin. While the row takes no message of the origin,
-// OnBehalf returns false and does not run f: the origin has crashed the row MaxCharged times in a
-// row, or has made it hang.
+// OnBehalf returns false and does not run f: the origin has crashed the row MaxChargedCrashes times
+// in a row, or has made it hang.
 func (p *Process) OnBehalf(origin string, f func()) bool {
 	g := p.guard
 	if _, held := g.row.held(origin); held {

@@ -1,23 +1,23 @@
 package otp
 
-// envelope is content of a parcel whose message is determined only just before it is handled. By
+// lazyMessage is content of a parcel whose message is determined only just before it is handled. By
 // then the envelope can be void, because nobody waits for the message any more.
-type envelope interface {
+type lazyMessage interface {
 	// open returns the message, or false when it is void.
 	open() (msg any, ok bool)
 }
 
-// parcel is a message that only one incarnation may handle.
-type parcel struct {
+// envelope is a message that only one incarnation may handle.
+type envelope struct {
 	p   *Process
 	msg any
 }
 
-// Class makes a message that a process posts to itself reserved (Owed) if its content is. A
+// Class makes a message that a process posts to itself reserved (Reserved) if its content is. A
 // Sheddable content counts as Ordinary, because what a process posts to itself is never shed.
-func (p *parcel) Class() Class {
-	if classOf(p.msg) == Owed {
-		return Owed
+func (p *envelope) Class() Class {
+	if classOf(p.msg) == Reserved {
+		return Reserved
 	}
 	return Ordinary
 }
@@ -45,16 +45,16 @@ func (r *reply[Resp]) of(s *System) string {
 
 // deliver puts an envelope or a plain message into the worker's own mailbox, for this incarnation,
 // however full the mailbox is.
-func (p *Process) deliver(msg any) { p.guard.box.push(&parcel{p, msg}) }
+func (p *Process) deliver(msg any) { p.guard.mailbox.push(&envelope{p, msg}) }
 
 // unpack returns the message that the incarnation should handle, and false if there is none.
 func (p *Process) unpack(msg any) (any, bool) {
-	if pc, ok := msg.(*parcel); ok {
+	if pc, ok := msg.(*envelope); ok {
 		if pc.p != p {
 			return nil, false
 		}
 		msg = pc.msg
-		if e, ok := msg.(envelope); ok {
+		if e, ok := msg.(lazyMessage); ok {
 			return e.open()
 		}
 	}
@@ -63,10 +63,10 @@ func (p *Process) unpack(msg any) (any, bool) {
 
 // fail tells a message that it will not be handled.
 func (s *System) fail(path string, msg any, reason error) {
-	if pc, ok := msg.(*parcel); ok {
+	if pc, ok := msg.(*envelope); ok {
 		msg = pc.msg
 	}
 	if f, ok := msg.(Failer); ok {
-		s.guarded(path, "Fail", func() { f.Fail(reason) })
+		s.safely(path, "Fail", func() { f.Fail(reason) })
 	}
 }

@@ -63,11 +63,11 @@ func TestWhoIsFencedOffKeepsNobody(t *testing.T) {
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		gate = make(chan struct{})
 		tell(t, r.ref("a"), func(p *Process) error { here = p; <-gate; return nil })
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		if r.ref("a").Incarnation() != 2 {
 			t.Fatalf("tree %s", r.state())
 		}
-		here.guard.box.handOver(&r.ref("b").row.proc.Load().box)
+		here.guard.mailbox.handOver(&r.ref("b").row.proc.Load().mailbox)
 		heard := false
 		tell(t, r.ref("b"), func(*Process) error { heard = true; return nil })
 		if !heard {

@@ -16,13 +16,13 @@ func (v *supervisor) perform(now time.Time, a action) {
 		v.guard.row.add(a.kid.driver.row, v.guard)
 	case doSpawn:
 		v.spawn(now, a.kid)
-	case doDisown:
+	case doDropCarried:
 		r := a.kid.driver.row
 		if !r.ownedBy(v) {
 			return
 		}
-		v.note(HeirDropped{r.about(r.inc.Load(), now), "crashes with it"})
-		r.abandonHeir(a.reason)
+		v.note(StateDropped{r.about(r.inc.Load(), now), "crashes with it"})
+		r.dropCarried(a.reason)
 	case doBegin:
 		a.kid.driver.inPlace = true
 		a.kid.driver.row.mark(v, v.starting(a.kid), now)
@@ -50,14 +50,14 @@ func (v *supervisor) perform(now time.Time, a action) {
 		}
 	case doAgain:
 		a.kid.driver.row.mark(v, Restarting, now)
-		v.guard.box.push(inAgain{a.kid})
+		v.guard.mailbox.push(inAgain{a.kid})
 	case doDelete:
 		r := a.kid.driver.row
 		if left, ok := r.release(v, now); ok {
-			defer v.guard.sys.mourn(left)
+			defer v.guard.sys.failAll(left)
 			v.guard.row.remove(r)
 			r.forgetStart()
-			r.disinherit(ErrShutdown)
+			r.dropAllCarried(ErrShutdown)
 		}
 	case doReply:
 		v.answer(a)
@@ -66,10 +66,10 @@ func (v *supervisor) perform(now time.Time, a action) {
 		v.flush()
 	case doOpen:
 		if v.guard.phase == running { // not about to end
-			v.guard.box.unshut()
+			v.guard.mailbox.resumeUser()
 		}
 	case doShut:
-		v.guard.box.shut()
+		v.guard.mailbox.pauseUser()
 	case doGiveUp:
 		r := v.guard.row
 		v.note(IntensityExceeded{r.about(r.inc.Load(), now), a.reason.(*IntensityError)})
@@ -79,7 +79,7 @@ func (v *supervisor) perform(now time.Time, a action) {
 	case doPause:
 		r := a.kid.driver.row
 		r.mark(v, Paused, now)
-		r.unstable.Store(clock.Steady(now.Add(a.delay + v.state.backoff.Stable)))
+		r.unstable.Store(clock.SteadyNanos(now.Add(a.delay + v.state.backoff.Stable)))
 		v.note(ChildPaused{r.about(r.inc.Load(), now), a.reason, a.delay})
 	case doClose:
 		v.closing = true
@@ -91,8 +91,8 @@ func (v *supervisor) perform(now time.Time, a action) {
 
 // order tells a child's process what to do, and continues there.
 func (v *supervisor) order(g *guard, order any) {
-	v.guard.box.handOver(&g.box)
-	g.box.PostSystemMessage(order)
+	v.guard.mailbox.handOver(&g.mailbox)
+	g.mailbox.PostSystemMessage(order)
 }
 
 var (
@@ -101,7 +101,7 @@ var (
 )
 
 // starting counts the start of an incarnation and returns the status of the row during the start.
-func (v *supervisor) starting(k *kid) Status {
+func (v *supervisor) starting(k *childRecord) Status {
 	if !k.restarted {
 		return Starting
 	}
@@ -110,16 +110,16 @@ func (v *supervisor) starting(k *kid) Status {
 }
 
 // spawn starts a new process in the row.
-func (v *supervisor) spawn(now time.Time, k *kid) {
+func (v *supervisor) spawn(now time.Time, k *childRecord) {
 	r, sys := k.driver.row, v.guard.sys
 	g := sys.newGuard(r, v)
 	g.kid = k
 	if old := r.proc.Load(); old != nil { // it was isolated
-		g.box.succeed(&old.box)
-		g.debts.Store(old.debts.Load())
+		g.mailbox.takeOver(&old.mailbox)
+		g.pending.Store(old.pending.Load())
 	}
 	first := sys.scheduler == nil // its first goroutine is this one
-	g.box.running = first
+	g.mailbox.running = first
 	k.driver.guard, k.driver.inPlace = g, false
 	if !r.house(v, g, v.starting(k), now) {
 		return // this supervisor was abandoned
@@ -128,13 +128,13 @@ func (v *supervisor) spawn(now time.Time, k *kid) {
 		panic(err) // names are unique: only a bug can cause it
 	}
 	if first {
-		v.guard.box.goOn(&g.box)
+		v.guard.mailbox.continueWith(&g.mailbox)
 	}
 }
 
 // ending marks the row as stopping. It ends the context of the incarnation before the order is
 // sent, so that blocking calls under the context return.
-func (v *supervisor) ending(now time.Time, k *kid, reason error) *guard {
+func (v *supervisor) ending(now time.Time, k *childRecord, reason error) *guard {
 	g := k.driver.guard
 	g.row.mark(v, Stopping, now)
 	if p := g.current.Load(); p != nil {
@@ -149,13 +149,13 @@ func (v *supervisor) ending(now time.Time, k *kid, reason error) *guard {
 func (v *supervisor) charge(now time.Time, a action) {
 	r := a.kid.driver.row
 	if a.times > 1 || a.delay > 0 {
-		r.shun(a.origin, now, a.delay, a.reason)
+		r.refuse(a.origin, now, a.delay, a.reason)
 	}
 	v.note(CrashCharged{r.about(r.inc.Load(), now), a.origin, a.reason, a.times, a.delay})
 }
 
 func (v *supervisor) arm(a action) {
-	box := &v.guard.box
+	box := &v.guard.mailbox
 	in := inTimeout{kid: a.kid, timer: a.timer}
 	t := v.guard.sys.clock.AfterFunc(a.delay, func() { box.PostSystemMessage(in) })
 	if a.kid == nil {
@@ -170,20 +170,20 @@ func (v *supervisor) arm(a action) {
 
 // abandon gives up a child after its time. It may still run, but it is no longer in the tree. With
 // a reason, the child is started again in a process that takes over the waiting messages.
-func (v *supervisor) abandon(now time.Time, k *kid, budget time.Duration, reason error) {
+func (v *supervisor) abandon(now time.Time, k *childRecord, budget time.Duration, reason error) {
 	r, g := k.driver.row, k.driver.guard
 	k.driver.guard = nil
 	v.note(Abandoned{Row: r.about(r.inc.Load(), now), Budget: budget})
 	if reason != nil {
 		if cut, ok := g.replace(0, reason); ok {
-			r.mark(v, Forsaken, now)
-			defer v.guard.sys.mourn(cut.lost)
-			cut.bereave()
+			r.mark(v, StatusAbandoned, now)
+			defer v.guard.sys.failAll(cut.lost)
+			cut.takeCarried()
 			return
 		}
 	}
 	cut := g.abandon()
-	defer v.guard.sys.mourn(cut.lost)
-	defer r.rest(v, Forsaken, now)
-	cut.bereave()
+	defer v.guard.sys.failAll(cut.lost)
+	defer r.rest(v, StatusAbandoned, now)
+	cut.takeCarried()
 }

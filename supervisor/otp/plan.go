@@ -3,14 +3,14 @@ package otp
 import "time"
 
 // start starts a child, in its waiting process if there is one.
-func (s *state) start(k *kid, restarted bool) {
+func (s *state) start(k *childRecord, restarted bool) {
 	s.roster.move(k, going)
 	k.restarted, k.origin = restarted, ""
 	v := doSpawn
 	if k.parked {
 		v = doBegin
 	}
-	k.parked, k.leaving, k.again = false, false, false
+	k.parked, k.leaving, k.retryQueued = false, false, false
 	s.do(v, k)
 	if k.child.Start.Type() == WorkerType {
 		s.arm(k, k.child.StartTimeout)
@@ -19,7 +19,7 @@ func (s *state) start(k *kid, restarted bool) {
 
 // stop tells a child to end. Its process ends too, unless the child will be restarted in place
 // (keep).
-func (s *state) stop(k *kid, keep bool) {
+func (s *state) stop(k *childRecord, keep bool) {
 	s.roster.move(k, away)
 	keep = keep && k.inPlace()
 	k.leaving = !keep
@@ -39,12 +39,12 @@ func (s *state) stop(k *kid, keep bool) {
 	}
 }
 
-func (s *state) arm(k *kid, d time.Duration) {
+func (s *state) arm(k *childRecord, d time.Duration) {
 	k.timer++
 	s.out = append(s.out, action{verb: doArm, kid: k, delay: d, timer: k.timer})
 }
 
-func (s *state) disarm(k *kid) {
+func (s *state) disarm(k *childRecord) {
 	k.timer++
 	s.do(doDisarm, k)
 }
@@ -75,7 +75,7 @@ func (s *state) timedOut(now time.Time, in inTimeout) {
 }
 
 // abandon continues without a child. full says that too many are stuck to start it again.
-func (s *state) abandon(now time.Time, k *kid, full bool) {
+func (s *state) abandon(now time.Time, k *childRecord, full bool) {
 	switch k.stage {
 	case going:
 		a := action{verb: doAbandon, kid: k, delay: k.child.StartTimeout}
@@ -86,7 +86,7 @@ func (s *state) abandon(now time.Time, k *kid, full bool) {
 		if full && k.restarted && s.mode == serving {
 			s.disarm(k)
 			if !s.backoff.isZero() {
-				s.again(now, k, tooMany(ErrStartTimeout))
+				s.restartOrPause(now, k, tooMany(ErrStartTimeout))
 				return
 			}
 			s.retire(k)
@@ -97,7 +97,7 @@ func (s *state) abandon(now time.Time, k *kid, full bool) {
 	case away:
 		had := max(k.child.Shutdown, 0)
 		if k.child.Shutdown == Infinity { // a supervisor that is stuck itself
-			had = k.child.Hard
+			had = k.child.HardTimeout
 		}
 		s.out = append(s.out, action{verb: doAbandon, kid: k, delay: had})
 		k.parked = false
@@ -106,7 +106,7 @@ func (s *state) abandon(now time.Time, k *kid, full bool) {
 }
 
 // gone handles the end of a child that was told to end. err is set if the child was abandoned.
-func (s *state) gone(now time.Time, k *kid, err error) {
+func (s *state) gone(now time.Time, k *childRecord, err error) {
 	s.disarm(k)
 	s.answerStarter(k, ErrShutdown)
 	enders := k.enders
@@ -114,11 +114,11 @@ func (s *state) gone(now time.Time, k *kid, err error) {
 	temporary := k.child.Restart == Temporary
 	switch {
 	case s.mode == closing:
-		s.settleIdle(k, false)
+		s.makeIdle(k, false)
 	case len(enders) > 0:
-		s.settleIdle(k, temporary || s.strategy == SimpleOneForOne)
+		s.makeIdle(k, temporary || s.strategy == SimpleOneForOne)
 	case temporary: // it was stopped with its siblings and is not started again
-		s.settleIdle(k, true)
+		s.makeIdle(k, true)
 	default:
 		s.roster.move(k, idle)
 	}
@@ -127,7 +127,7 @@ func (s *state) gone(now time.Time, k *kid, err error) {
 	}
 	if s.pending > 0 {
 		if s.pending--; s.pending == 0 {
-			s.settle(now)
+			s.planDone(now)
 		}
 		return
 	}
@@ -135,12 +135,12 @@ func (s *state) gone(now time.Time, k *kid, err error) {
 }
 
 // retire leaves a child that ended by itself stopped.
-func (s *state) retire(k *kid) {
-	s.settleIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
+func (s *state) retire(k *childRecord) {
+	s.makeIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
 }
 
-// settleIdle makes a child idle: nothing runs for it any more. With remove, its row is deleted.
-func (s *state) settleIdle(k *kid, remove bool) {
+// makeIdle makes a child idle: nothing runs for it any more. With remove, its row is deleted.
+func (s *state) makeIdle(k *childRecord, remove bool) {
 	switch {
 	case k.parked:
 		k.parked = false
@@ -164,7 +164,7 @@ func dropFirst[T any](list []T) []T {
 }
 
 // stepped continues with the plan if the plan waits for k.
-func (s *state) stepped(now time.Time, k *kid) {
+func (s *state) stepped(now time.Time, k *childRecord) {
 	if len(s.plan) > 0 && s.plan[0].kid == k {
 		s.plan = dropFirst(s.plan)
 		s.advance(now)
@@ -192,11 +192,11 @@ func (s *state) advance(now time.Time) {
 		}
 		return
 	}
-	s.settle(now)
+	s.planDone(now)
 }
 
 // stopStep does a step that stops a child. It reports whether the plan must wait for the child.
-func (s *state) stopStep(k *kid) (wait bool) {
+func (s *state) stopStep(k *childRecord) (wait bool) {
 	switch k.stage {
 	case going, up:
 		s.stop(k, s.mode != closing)
@@ -205,15 +205,15 @@ func (s *state) stopStep(k *kid) (wait bool) {
 		return true
 	case paused:
 		s.disarm(k)
-		s.settleIdle(k, false)
+		s.makeIdle(k, false)
 	case dead:
-		k.again = false
+		k.retryQueued = false
 		if s.mode == closing || k.child.Restart == Temporary {
-			s.settleIdle(k, s.mode != closing)
+			s.makeIdle(k, s.mode != closing)
 		}
 	case idle:
 		if s.mode == closing && k.parked { // stopped by a group that was never started again
-			s.settleIdle(k, false)
+			s.makeIdle(k, false)
 		}
 	}
 	return false
@@ -221,7 +221,7 @@ func (s *state) stopStep(k *kid) (wait bool) {
 
 // settle is called when no plan is left. It decides about the children that ended meanwhile; each
 // decision may make a new plan.
-func (s *state) settle(now time.Time) {
+func (s *state) planDone(now time.Time) {
 	switch s.mode {
 	case closing:
 		s.mode = closed
@@ -234,11 +234,11 @@ func (s *state) settle(now time.Time) {
 	for len(s.waiting) > 0 && len(s.plan) == 0 && s.mode == serving {
 		k := s.waiting[0]
 		s.waiting = dropFirst(s.waiting)
-		if k.stage == dead && !k.again {
+		if k.stage == dead && !k.retryQueued {
 			s.verdict(now, k)
 		}
 	}
-	if len(s.plan) == 0 && s.mode == serving && s.asked < s.most {
+	if len(s.plan) == 0 && s.mode == serving && s.requestedStarts < s.maxRequestedStarts {
 		s.do(doOpen, nil)
 	}
 }
@@ -272,7 +272,7 @@ func (s *state) closePool(now time.Time) {
 		if k.stage == going || k.stage == up {
 			s.stop(k, false)
 		} else if k.stage == dead {
-			s.settleIdle(k, false)
+			s.makeIdle(k, false)
 		}
 		if k.stage == away {
 			s.pending++
@@ -280,7 +280,7 @@ func (s *state) closePool(now time.Time) {
 		}
 	}
 	if s.pending == 0 {
-		s.settle(now)
+		s.planDone(now)
 		return
 	}
 	if budget > 0 { // one timer for all; Infinity needs none, killed children have their own

@@ -28,8 +28,8 @@ type extras struct {
 	timers   chain[*timer]
 	monitors map[*row]*monitor
 	// crowd says that there were many monitors; see crowded.
-	crowd bool
-	links map[*link]struct{}
+	hadMany bool
+	links   map[*link]struct{}
 }
 
 // Self returns the address of this row.
@@ -48,9 +48,9 @@ func (p *Process) Incarnation() uint64 { return p.inc }
 // Now returns the time on the system's clock. It is safe for concurrent use.
 func (p *Process) Now() time.Time { return p.guard.sys.clock.Now() }
 
-// Disturbed reports whether an armed fault may strike a message that this worker handles. Then
+// FaultArmed reports whether an armed fault may strike a message that this worker handles. Then
 // senders must not optimize messages to this worker away, or the fault would not strike.
-func (p *Process) Disturbed() bool { return p.guard.sys.faults.Disturbs(p.guard.row.path) }
+func (p *Process) FaultArmed() bool { return p.guard.sys.faults.MayStrike(p.guard.row.path) }
 
 // Context returns a context that ends when termination of this incarnation begins. Its cause is the
 // reason, as far as the reason is known at that time. Context is safe for concurrent use.
@@ -67,24 +67,26 @@ func (p *Process) Context() context.Context {
 	return x.ctx
 }
 
-// Heir returns the carried state: the value that this incarnation or an earlier one has given to
-// SetHeir, nil when there is none. The previous incarnation may have crashed halfway through a
-// change of the value. If incarnations crash with it one after the other, the value is dropped.
-func (p *Process) Heir() any {
+// CarriedState returns the carried state: the value that this incarnation or an earlier one has
+// given to SetCarriedState, nil when there is none. The previous incarnation may have crashed
+// halfway through a change of the value. If incarnations crash with it one after the other, the
+// value is dropped.
+func (p *Process) CarriedState() any {
 	if p.isOver() {
 		return nil
 	}
 	r := p.guard.row
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.heir
+	return r.carried
 }
 
-// SetHeir stores v as carried state for later incarnations. The row drops the value when the row is
-// deleted, or when its supervisor ends. It also drops the value when incarnations crash with it one
-// after the other, or when an incarnation is stuck and the value is not Fenced. If a dropped value
-// has a method Abandon(error), the method is called, so that it can close what the value holds.
-func (p *Process) SetHeir(v any) {
+// SetCarriedState stores v as carried state for later incarnations. The row drops the value when
+// the row is deleted, or when its supervisor ends. It also drops the value when incarnations crash
+// with it one after the other, or when an incarnation is stuck and the value is not Detachable. If
+// a dropped value has a method Abandon(error), the method is called, so that it can close what the
+// value holds.
+func (p *Process) SetCarriedState(v any) {
 	r := p.guard.row
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +94,7 @@ func (p *Process) SetHeir(v any) {
 		return
 	}
 	r.mu.Lock()
-	r.heir = v
+	r.carried = v
 	r.mu.Unlock()
 }
 
@@ -113,7 +115,7 @@ func (p *Process) Post(msg any) error {
 	if p.isOver() {
 		return ErrNoProc
 	}
-	return p.guard.box.offer(&parcel{p, msg})
+	return p.guard.mailbox.offer(&envelope{p, msg})
 }
 
 // Receiver takes messages. It is a Ref, or stands for a Ref that changes.
@@ -144,7 +146,7 @@ func (p *Process) Check() {
 // over. It is cheap enough to be called in each step of a loop.
 func (p *Process) Progress() {
 	p.Check()
-	p.guard.box.progress()
+	p.guard.mailbox.progress()
 }
 
 func (p *Process) isOver() bool {
@@ -161,7 +163,7 @@ func (p *Process) PostWait(ctx context.Context, msg any) error {
 	if p.isOver() {
 		return ErrNoProc
 	}
-	return p.guard.box.offerWait(ctx, p.Context(), &parcel{p, msg})
+	return p.guard.mailbox.offerWait(ctx, p.Context(), &envelope{p, msg})
 }
 
 func (p *Process) extra() *extras {

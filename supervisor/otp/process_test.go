@@ -244,11 +244,11 @@ func TestNothingOfAnEndedIncarnationHasEffect(t *testing.T) {
 		var old *Process
 		tell(t, r.ref("a"), func(p *Process) error {
 			old = p
-			p.SetHeir("heir")
+			p.SetCarriedState("heir")
 			p.SetStatus("status")
 			return errTest
 		})
-		old.SetHeir("wrong")
+		old.SetCarriedState("wrong")
 		old.SetStatus("wrong")
 		old.Monitor(r.tree.Ref())
 		old.Go("late", func(context.Context) error { t.Error("ran"); return nil })
@@ -258,8 +258,8 @@ func TestNothingOfAnEndedIncarnationHasEffect(t *testing.T) {
 		CallAsync(old, r.ref("a"), "call", func(int, error) any { t.Error("wrapped"); return nil })
 		time.Sleep(time.Second)
 		tell(t, r.ref("a"), func(p *Process) error {
-			if p.Heir() != "heir" {
-				t.Errorf("heir %v", p.Heir())
+			if p.CarriedState() != "heir" {
+				t.Errorf("heir %v", p.CarriedState())
 			}
 			return nil
 		})
@@ -353,20 +353,20 @@ func TestHeirs(t *testing.T) {
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		h := &inheritance{}
 		crash := func(*Process) error { panic(1) }
-		tell(t, r.ref("s/a"), func(p *Process) error { p.SetHeir(h); return nil })
+		tell(t, r.ref("s/a"), func(p *Process) error { p.SetCarriedState(h); return nil })
 		tell(t, r.ref("s/a"), crash)
 		tell(t, r.ref("s/a"), func(p *Process) error {
-			if p.Heir() != h {
-				t.Errorf("heir %v after a crash", p.Heir())
+			if p.CarriedState() != h {
+				t.Errorf("heir %v after a crash", p.CarriedState())
 			}
 			return nil
 		})
 		tell(t, r.ref("s/a"), crash) // one too many: the supervisor restarts
 		tell(t, r.ref("s/a"), func(p *Process) error {
-			if p.Heir() != nil {
-				t.Errorf("heir %v after the supervisor's restart", p.Heir())
+			if p.CarriedState() != nil {
+				t.Errorf("heir %v after the supervisor's restart", p.CarriedState())
 			}
-			p.SetHeir(h)
+			p.SetCarriedState(h)
 			return nil
 		})
 		if len(h.dropped) != 1 || !errors.Is(h.dropped[0], ErrIntensity) {

@@ -24,7 +24,7 @@ func (r Ref) Send(msg any) error {
 	if g == nil {
 		return ErrNoProc
 	}
-	return g.box.offer(msg)
+	return g.mailbox.offer(msg)
 }
 
 // Path returns the path of the row, "" for the zero Ref.

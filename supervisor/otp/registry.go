@@ -8,9 +8,9 @@ import "github.com/asynkron/protoactor-go/actor"
 // process until each map has held one.
 const registryParts = 8
 
-// narrow reduces a registry to registryParts parts. The registry finds the map of a process by a
-// hash.
-func narrow(r *actor.SliceMap) {
+// shrinkRegistry reduces a registry to registryParts parts. The registry finds the map of a process
+// by a hash.
+func shrinkRegistry(r *actor.SliceMap) {
 	var found []map[string]any
 	for _, part := range r.LocalPIDs {
 		if !part.IsEmpty() {

@@ -6,18 +6,19 @@ import (
 )
 
 // answerStarter answers the request that waits for the start of k, if there is one.
-func (s *state) answerStarter(k *kid, err error) {
+func (s *state) answerStarter(k *childRecord, err error) {
 	if k.starter == nil {
 		return
 	}
 	s.out = append(s.out, action{verb: doReply, kid: k, reason: err, request: k.starter})
-	k.starter, k.fresh = nil, false
-	if s.asked--; s.asked == s.most-1 && s.mode == serving && len(s.plan) == 0 {
+	k.starter, k.isNew = nil, false
+	if s.requestedStarts--; s.requestedStarts == s.maxRequestedStarts-1 && s.mode == serving &&
+		len(s.plan) == 0 {
 		s.do(doOpen, nil)
 	}
 }
 
-func (s *state) reply(request any, k *kid, err error) {
+func (s *state) reply(request any, k *childRecord, err error) {
 	s.out = append(s.out, action{verb: doReply, kid: k, reason: err, request: request})
 }
 
@@ -35,7 +36,7 @@ func (s *state) startChild(now time.Time, in inStart) {
 		s.reply(in.request, nil, s.refused(in.kid))
 		return
 	}
-	in.kid.fresh = true
+	in.kid.isNew = true
 	s.roster.add(in.kid)
 	s.do(doAdd, in.kid)
 	s.startFor(now, in.kid, in.request)
@@ -43,18 +44,18 @@ func (s *state) startChild(now time.Time, in inStart) {
 
 // refused makes the error for a new child that is not started, because too many other children of
 // this supervisor are stuck. Each new child could be one more.
-func (s *state) refused(k *kid) error {
+func (s *state) refused(k *childRecord) error {
 	return &StartError{
-		Path: s.path + "/" + k.id, Reason: fmt.Errorf("%d do not come back: %w", MaxHung, ErrStuck),
+		Path: s.path + "/" + k.id, Reason: fmt.Errorf("%d do not come back: %w", MaxIsolated, ErrStuck),
 	}
 }
 
 // startFor starts a child for a request. For one_for_all and rest_for_one, the supervisor waits for
 // it, so that a group is never restarted around a child that is half started. Otherwise many
 // children may start at once, up to a bound; further requests wait.
-func (s *state) startFor(now time.Time, k *kid, request any) {
+func (s *state) startFor(now time.Time, k *childRecord, request any) {
 	k.starter = request
-	s.asked++
+	s.requestedStarts++
 	if s.strategy == OneForAll || s.strategy == RestForOne {
 		s.plan = append(s.plan, step{kid: k})
 		s.do(doShut, nil)
@@ -62,7 +63,7 @@ func (s *state) startFor(now time.Time, k *kid, request any) {
 		return
 	}
 	s.start(k, false)
-	if s.asked >= s.most {
+	if s.requestedStarts >= s.maxRequestedStarts {
 		s.do(doShut, nil)
 	}
 }
@@ -84,25 +85,25 @@ func (s *state) terminateChild(in inTerminate) {
 		if k.stage == paused {
 			s.disarm(k)
 		}
-		if k.again {
-			k.again = false
-			s.dissolve(k)
+		if k.retryQueued {
+			k.retryQueued = false
+			s.stopGroup(k)
 		}
-		s.settleIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
+		s.makeIdle(k, k.child.Restart == Temporary || s.strategy == SimpleOneForOne)
 		s.reply(in.request, k, nil)
 	}
 }
 
-// dissolve leaves a group stopped that was to be started again because first ended.
-func (s *state) dissolve(first *kid) {
+// stopGroup leaves a group stopped that was to be started again because first ended.
+func (s *state) stopGroup(first *childRecord) {
 	if s.strategy != OneForAll && s.strategy != RestForOne {
 		return
 	}
 	for k := s.roster.first; k != nil; k = k.next {
 		switch {
 		// A dead child has ended by itself. Its end began the restart of the group.
-		case k.stage == idle && k.parked, k.stage == dead && !k.again && k != first:
-			s.settleIdle(k, false)
+		case k.stage == idle && k.parked, k.stage == dead && !k.retryQueued && k != first:
+			s.makeIdle(k, false)
 		case k.stage == idle:
 			s.do(doRest, k)
 		}
@@ -144,7 +145,7 @@ func (s *state) deleteChild(in inDelete) {
 	case k.stage != idle:
 		s.reply(in.request, k, ErrRunning)
 	default:
-		s.settleIdle(k, true)
+		s.makeIdle(k, true)
 		s.reply(in.request, k, nil)
 	}
 }

@@ -10,10 +10,10 @@ import (
 // monitors.
 func TestRoomOfACrowdIsGivenBack(t *testing.T) {
 	const crowd = 50_000
-	kids, rows := make([]*kid, crowd), make([]*row, crowd)
+	kids, rows := make([]*childRecord, crowd), make([]*row, crowd)
 	for i := range crowd {
 		rows[i] = &row{id: fmt.Sprint(i)}
-		kids[i] = &kid{id: rows[i].id}
+		kids[i] = &childRecord{id: rows[i].id}
 	}
 	in := func() uint64 {
 		for range 2 {
@@ -23,7 +23,7 @@ func TestRoomOfACrowdIsGivenBack(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	r, top, x := newRoster(0), &row{}, &extras{monitors: map[*row]*monitor{}, crowd: true}
+	r, top, x := newRoster(0), &row{}, &extras{monitors: map[*row]*monitor{}, hadMany: true}
 	for name, do := range map[string][2]func(i int){
 		"roster":   {func(i int) { r.add(kids[i]) }, func(i int) { r.remove(kids[i]) }},
 		"row":      {func(i int) { top.add(rows[i], nil) }, func(i int) { top.remove(rows[i]) }},

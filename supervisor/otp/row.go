@@ -17,11 +17,11 @@ import (
 type row struct {
 	sys    *System
 	parent *row // nil at the root
-	// wall is the topmost row of the failure domain that this row is in: the nearest one with
+	// domain is the topmost row of the failure domain that this row is in: the nearest one with
 	// Child.Bulkhead, which may be this row itself, or else the root.
-	wall *row
-	id   string
-	path string
+	domain *row
+	id     string
+	path   string
 
 	// spec is resolved, and shared by all entries of a pool. A restarted supervisor may replace it.
 	spec atomic.Pointer[Child]
@@ -30,24 +30,24 @@ type row struct {
 	inc      atomic.Uint64
 	restarts atomic.Uint32
 	// hung counts isolated processes here and below that have not returned.
-	hung atomic.Int32
-	// near counts those of hung that are not in a failure domain further below.
-	near     atomic.Int32
-	status   atomic.Uint32
-	strategy atomic.Uint32
-	since    atomic.Int64 // nanoseconds of clock.Steady
-	extra    atomic.Pointer[any]
-	stuck    atomic.Bool // written by the watch
-	// unstable is the time, in nanoseconds of clock.Steady, until which the child has to run to count
-	// as stable again.
+	isolated atomic.Int32
+	// domainIsolated counts those of hung that are not in a failure domain further below.
+	domainIsolated atomic.Int32
+	status         atomic.Uint32
+	strategy       atomic.Uint32
+	since          atomic.Int64 // nanoseconds of clock.SteadyNanos
+	extra          atomic.Pointer[any]
+	stuck          atomic.Bool // written by the watch
+	// unstable is the time, in nanoseconds of clock.SteadyNanos, until which the child has to run to
+	// count as stable again.
 	unstable atomic.Int64
-	shunned  atomic.Pointer[shunned]
-	holding  holding
+	shunned  atomic.Pointer[refusals]
+	holding  heldMessages
 
 	mu       sync.Mutex  // guards the fields below, and changes of proc and status
 	owner    *supervisor // may change them; nil once the supervisor was abandoned
 	args     any         // arguments of the child's start
-	heir     any
+	carried  any
 	watchers chain[watcher]
 	kids     map[string]*row
 	order    chain[*row] // the children's rows in the order of their start
@@ -58,20 +58,20 @@ type row struct {
 // watcher is told when what runs in a row ends. It is called while nobody holds the row's lock.
 type watcher interface {
 	down(inc uint64, reason error)
-	seat() *place[watcher] // guarded by the mu of the row
+	seat() *place[watcher] // safely by the mu of the row
 }
 
 func newRow(sys *System, parent *row, owner *supervisor, id string, child *Child, args any) *row {
 	r := &row{sys: sys, parent: parent, owner: owner, id: id, path: id, args: args}
 	r.spec.Store(child)
-	r.wall = r
+	r.domain = r
 	if parent != nil {
 		r.path = parent.path + "/" + id
-		if !child.Bulkhead {
-			r.wall = parent.wall
+		if !child.FailureDomain {
+			r.domain = parent.domain
 		}
 	}
-	r.since.Store(clock.Steady(sys.clock.Now()))
+	r.since.Store(clock.SteadyNanos(sys.clock.Now()))
 	return r
 }
 
@@ -85,7 +85,7 @@ func (r *row) arguments() any {
 
 func (r *row) set(s Status, now time.Time) {
 	r.status.Store(uint32(s))
-	r.since.Store(clock.Steady(now))
+	r.since.Store(clock.SteadyNanos(now))
 }
 
 // mark changes the status on behalf of the row's supervisor. An abandoned supervisor changes
@@ -108,7 +108,7 @@ func (r *row) ownedBy(v *supervisor) bool {
 // still owns the row.
 func (r *row) house(v *supervisor, g *guard, s Status, now time.Time) bool {
 	left, ok := r.swap(v, g, s, now)
-	r.sys.mourn(left)
+	r.sys.failAll(left)
 	return ok
 }
 
@@ -130,7 +130,7 @@ func (r *row) swap(v *supervisor, g *guard, s Status, now time.Time) (left []los
 // taken over its mailbox, the mailbox is closed and its waiting messages are returned.
 func (g *guard) evicted() (left []lost) {
 	if g != nil && g.abandoned.Load() {
-		left, _ = g.box.close(ErrNoProc, false)
+		left, _ = g.mailbox.close(ErrNoProc, false)
 	}
 	return left
 }
@@ -142,7 +142,7 @@ func (r *row) rest(v *supervisor, s Status, now time.Time) {
 	if ok {
 		r.down(r.inc.Load(), ErrNoProc)
 	}
-	r.sys.mourn(left)
+	r.sys.failAll(left)
 }
 
 // release ends a supervisor's ownership of the row: nothing runs there until another supervisor
@@ -156,7 +156,7 @@ func (r *row) release(v *supervisor, now time.Time) (left []lost, ok bool) {
 	}
 	r.owner = nil
 	old := r.proc.Swap(nil)
-	if Status(r.status.Load()) != Forsaken {
+	if Status(r.status.Load()) != StatusAbandoned {
 		r.set(Stopped, now)
 	}
 	r.mu.Unlock()
@@ -170,12 +170,12 @@ func (r *row) seize(now time.Time) (old *guard) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.owner = nil
-	r.set(Forsaken, now)
+	r.set(StatusAbandoned, now)
 	return r.proc.Swap(nil)
 }
 
-// inherit hands the row to the next incarnation of its supervisor, whose spec may differ.
-func (r *row) inherit(v *supervisor, c *Child) {
+// handOver hands the row to the next incarnation of its supervisor, whose spec may differ.
+func (r *row) handOver(v *supervisor, c *Child) {
 	if r.parent.proc.Load() != v.guard { // the supervisor was abandoned meanwhile
 		return
 	}
@@ -235,7 +235,7 @@ func (r *row) watch(w watcher) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch Status(r.status.Load()) {
-	case Stopped, Paused, Forsaken:
+	case Stopped, Paused, StatusAbandoned:
 		return false
 	}
 	r.watchers.add(w)
@@ -258,14 +258,14 @@ func (r *row) down(inc uint64, reason error) {
 	}
 }
 
-// disinherit drops the carried state of this row and of the rows below it, and the arguments of
+// dropAllCarried drops the carried state of this row and of the rows below it, and the arguments of
 // their starts, which are not needed any more.
-func (r *row) disinherit(reason error) {
+func (r *row) dropAllCarried(reason error) {
 	each(append(r.all(), r), func(r *row) {
 		r.mu.Lock()
 		r.args = nil
 		r.mu.Unlock()
-		r.abandonHeir(reason)
+		r.dropCarried(reason)
 	})
 }
 

@@ -75,14 +75,14 @@ func (v *supervisor) startArgs(c *Call[startArgs, Ref]) {
 }
 
 func (v *supervisor) startNew(id string, c *Child, args any, answer func(Ref, error)) {
-	k := &kid{id: id, child: c}
+	k := &childRecord{id: id, child: c}
 	k.driver.row = newRow(v.guard.sys, v.guard.row, v, id, c, args)
 	v.step(inStart{k, answer, v.full()})
 }
 
 // full reports whether so many processes below this supervisor are stuck that it starts no new
 // child. Stuck processes elsewhere, or in a failure domain below, do not count.
-func (v *supervisor) full() bool { return v.guard.row.near.Load() >= MaxHung }
+func (v *supervisor) full() bool { return v.guard.row.domainIsolated.Load() >= MaxIsolated }
 
 func (v *supervisor) which() []ChildInfo {
 	out := make([]ChildInfo, 0, len(v.state.roster.byID))

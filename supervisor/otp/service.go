@@ -66,16 +66,16 @@ func NewService(sys *System, name string, spec Spec) suture.Service {
 // itself, the whole suture tree is told to end with it.
 func (t *Tree) Service() suture.Service {
 	return &treeService{
-		name:  t.row.path,
-		final: true,
-		start: func(context.Context) (*Tree, error) { return t, nil },
+		name:       t.row.path,
+		endsSuture: true,
+		start:      func(context.Context) (*Tree, error) { return t, nil },
 	}
 }
 
 type treeService struct {
-	name  string
-	final bool
-	start func(context.Context) (*Tree, error)
+	name       string
+	endsSuture bool
+	start      func(context.Context) (*Tree, error)
 }
 
 func (s *treeService) String() string { return s.name }
@@ -95,7 +95,7 @@ func (s *treeService) Serve(ctx context.Context) error {
 	switch {
 	case t.err == ErrShutdown: // it was stopped on purpose
 		return fmt.Errorf("tree %s: %w: %w", s.name, t.err, suture.ErrDoNotRestart)
-	case s.final:
+	case s.endsSuture:
 		return fmt.Errorf("tree %s: %w: %w", s.name, t.err, suture.ErrTerminateSupervisorTree)
 	}
 	return fmt.Errorf("tree %s: %w", s.name, t.err)

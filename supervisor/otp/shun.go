@@ -7,47 +7,48 @@ import (
 	"time"
 )
 
-// ErrShunned is the error of a message that is refused because its origin has just crashed the
-// receiver more than once, or made it hang. The error that a sender gets also wraps the last of
+// ErrOriginRefused is the error of a message that is refused because its origin has just crashed
+// the receiver more than once, or made it hang. The error that a sender gets also wraps the last of
 // these crashes.
-var ErrShunned = errors.New("refused: messages of this origin crash the receiver")
+var ErrOriginRefused = errors.New("refused: messages of this origin crash the receiver")
 
-// shunnedError is ErrShunned with the crash.
+// shunnedError is ErrOriginRefused with the crash.
 type shunnedError struct{ crash error }
 
-func (e *shunnedError) Error() string   { return ErrShunned.Error() }
-func (e *shunnedError) Unwrap() []error { return []error{ErrShunned, e.crash} }
+func (e *shunnedError) Error() string   { return ErrOriginRefused.Error() }
+func (e *shunnedError) Unwrap() []error { return []error{ErrOriginRefused, e.crash} }
 
 const (
-	// ShunTime is how long a child refuses calls of an origin that has crashed it more than once, or
-	// made it hang. The time is for the code that listens for CrashCharged to stop the origin.
-	ShunTime = time.Second
-	// FirstHold (10 s) is how long a child takes no message of an origin at all, after MaxCharged
-	// crashes or one hang. Messages that cannot be refused wait and are handled afterwards. The time
-	// doubles as long as the origin continues to crash the child.
-	FirstHold = RepeatTime
-	// LastHold is the longest such time.
-	LastHold = 5 * time.Minute
-	// MaxHeld is how many messages of other processes may wait then, in one child. Further ones are
-	// dropped and reported with an Overloaded event. Messages that the child has asked for itself,
-	// such as a Down, are not counted: there is at most one for each request.
-	MaxHeld = 1024
+	// OriginRefuseTime is how long a child refuses calls of an origin that has crashed it more than
+	// once, or made it hang. The time is for the code that listens for CrashCharged to stop the
+	// origin.
+	OriginRefuseTime = time.Second
+	// FirstOriginPause (10 s) is how long a child takes no message of an origin at all, after
+	// MaxChargedCrashes crashes or one hang. Messages that cannot be refused wait and are handled
+	// afterwards. The time doubles as long as the origin continues to crash the child.
+	FirstOriginPause = CrashRepeatTime
+	// MaxOriginPause is the longest such time.
+	MaxOriginPause = 5 * time.Minute
+	// MaxHeldMessages is how many messages of other processes may wait then, in one child. Further
+	// ones are dropped and reported with an Overloaded event. Messages that the child has asked for
+	// itself, such as a Down, are not counted: there is at most one for each request.
+	MaxHeldMessages = 1024
 )
 
 // shunned holds the origins whose messages a row refuses. A value never changes.
-type shunned map[string]shun
+type refusals map[string]refusal
 
 // shun says until when messages of an origin are refused.
-type shun struct {
+type refusal struct {
 	told time.Time // messages whose sender can be told
 	all  time.Time // all messages
 	err  error     // the error for senders
 }
 
-// shun makes the row refuse messages of an origin for ShunTime, and take none at all for hold. Only
-// the row's supervisor calls it.
-func (r *row) shun(origin string, now time.Time, hold time.Duration, crash error) {
-	next := shunned{origin: {now.Add(ShunTime), now.Add(hold), &shunnedError{crash}}}
+// shun makes the row refuse messages of an origin for OriginRefuseTime, and take none at all for
+// hold. Only the row's supervisor calls it.
+func (r *row) refuse(origin string, now time.Time, hold time.Duration, crash error) {
+	next := refusals{origin: {now.Add(OriginRefuseTime), now.Add(hold), &shunnedError{crash}}}
 	if old := r.shunned.Load(); old != nil {
 		for o, s := range *old {
 			if o != origin && (s.told.After(now) || s.all.After(now)) {
@@ -58,22 +59,22 @@ func (r *row) shun(origin string, now time.Time, hold time.Duration, crash error
 	r.shunned.Store(&next)
 }
 
-// shuns returns how the row refuses messages of an origin.
-func (r *row) shuns(origin string) (s shun, now time.Time) {
+// refusalOf returns how the row refuses messages of an origin.
+func (r *row) refusalOf(origin string) (s refusal, now time.Time) {
 	if all := r.shunned.Load(); all != nil && origin != "" {
 		return (*all)[origin], r.sys.clock.Now()
 	}
-	return shun{}, time.Time{}
+	return refusal{}, time.Time{}
 }
 
 // held reports whether the row takes no message of an origin, and until when.
 func (r *row) held(origin string) (until time.Time, held bool) {
-	s, now := r.shuns(origin)
+	s, now := r.refusalOf(origin)
 	return s.all, now.Before(s.all)
 }
 
 // turnedAway reports whether a message is not handled now because of its origin. If its sender can
-// be told (Failer), the message fails. Other messages wait, except Sheddable ones, which are
+// be told (Failer), the message fails. Other messages wait, except BestEffort ones, which are
 // dropped. p is the process if it sent the message itself, otherwise nil; its own messages always
 // wait.
 func (g *guard) turnedAway(msg any, p *Process) bool {
@@ -82,7 +83,7 @@ func (g *guard) turnedAway(msg any, p *Process) bool {
 		return false
 	}
 	origin := g.sys.originOf(msg)
-	s, now := r.shuns(origin)
+	s, now := r.refusalOf(origin)
 	_, told := msg.(Failer)
 	switch {
 	case told && p == nil && now.Before(s.told):
@@ -93,19 +94,19 @@ func (g *guard) turnedAway(msg any, p *Process) bool {
 		r.holding.keep(r.sys.clock, origin, s.all.Sub(now), 0, func() { p.deliver(msg) })
 	case told:
 		g.refuse(msg, s.err)
-	case classOf(msg) == Sheddable: // its loss is acceptable
+	case classOf(msg) == BestEffort: // its loss is acceptable
 	default:
 		if !r.holding.keep(r.sys.clock, origin, s.all.Sub(now), 1, func() { _ = Ref{r}.Send(msg) }) {
-			g.sys.emit(Overloaded{r.about(g.inc(), now), MaxHeld})
+			g.sys.emit(Overloaded{r.about(g.inc(), now), MaxHeldMessages})
 		}
 	}
 	return true
 }
 
 // holding keeps messages that wait until their origin is accepted again.
-type holding struct {
+type heldMessages struct {
 	mu      sync.Mutex // guards the fields below
-	strange int        // number of messages from other processes
+	foreign int        // number of messages from other processes
 	of      map[string]*heldBack
 }
 
@@ -118,11 +119,11 @@ type heldBack struct {
 
 // keep holds a message back for the time wait and then sends it, if there is room. strange is 1 for
 // a message from another process, otherwise 0.
-func (h *holding) keep(c Clock, origin string, wait time.Duration, strange int,
+func (h *heldMessages) keep(c Clock, origin string, wait time.Duration, strange int,
 	send func()) (kept bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if strange > 0 && h.strange >= MaxHeld {
+	if strange > 0 && h.foreign >= MaxHeldMessages {
 		return false
 	}
 	b := h.of[origin]
@@ -134,12 +135,12 @@ func (h *holding) keep(c Clock, origin string, wait time.Duration, strange int,
 		}
 		h.of[origin] = b
 	}
-	b.send, b.strange, h.strange = append(b.send, send), b.strange+strange, h.strange+strange
+	b.send, b.strange, h.foreign = append(b.send, send), b.strange+strange, h.foreign+strange
 	return true
 }
 
 // let sends the messages of an origin: those of b, or all that there are if b is nil.
-func (h *holding) let(origin string, b *heldBack) {
+func (h *heldMessages) let(origin string, b *heldBack) {
 	h.mu.Lock()
 	is := h.of[origin]
 	if is == nil || b != nil && is != b {
@@ -147,7 +148,7 @@ func (h *holding) let(origin string, b *heldBack) {
 		return
 	}
 	delete(h.of, origin)
-	h.strange -= is.strange
+	h.foreign -= is.strange
 	h.mu.Unlock()
 	is.timer.Stop()
 	for _, send := range is.send {
@@ -155,8 +156,8 @@ func (h *holding) let(origin string, b *heldBack) {
 	}
 }
 
-// Forgive makes every row accept messages of an origin again, and handle those that wait.
-func (s *System) Forgive(origin string) {
+// AcceptOrigin makes every row accept messages of an origin again, and handle those that wait.
+func (s *System) AcceptOrigin(origin string) {
 	s.mu.Lock()
 	roots := append([]*row(nil), s.roots...)
 	s.mu.Unlock()
@@ -165,7 +166,7 @@ func (s *System) Forgive(origin string) {
 	}
 }
 
-// forgive is Forgive for a row and the rows below it.
+// forgive is AcceptOrigin for a row and the rows below it.
 func (r *row) forgive(origin string) {
 	if all := r.shunned.Load(); all != nil {
 		next := maps.Clone(*all)

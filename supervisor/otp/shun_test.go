@@ -40,7 +40,7 @@ func (e entry) Origin() string { return e.from }
 type batch []entry
 
 func (l logbook) Init(p *Process) error {
-	if ref, ok := p.Heir().(Ref); ok {
+	if ref, ok := p.CarriedState().(Ref); ok {
 		p.Monitor(ref)
 	}
 	return nil
@@ -55,7 +55,7 @@ func (l logbook) note(format string, args ...any) {
 func (l logbook) Receive(p *Process, msg any) error {
 	switch m := msg.(type) {
 	case Ref:
-		p.SetHeir(m)
+		p.SetCarriedState(m)
 		p.Monitor(m)
 	case Down:
 		l.note("down")
@@ -135,7 +135,8 @@ func TestPartsOfMessagesHaveOrigins(t *testing.T) {
 		r.book(t, entry{"acme", "later"})
 		time.Sleep(time.Second)
 		synctest.Wait()
-		time.Sleep(OwnTime + time.Second) // three origins in a minute would make the book itself at fault
+		// three origins in a minute would make the book itself at fault
+		time.Sleep(OwnFaultTime + time.Second)
 		r.book(t, entry{"umbrella", "work"})
 		if want := []string{"initech", "acme", "umbrella"}; !slices.Equal(r.charged(), want) {
 			t.Errorf("charged to %q, want %q", r.charged(), want)
@@ -144,7 +145,7 @@ func TestPartsOfMessagesHaveOrigins(t *testing.T) {
 		if want := []string{"acme one", "acme two"}; !slices.Equal(seen.all(), want) {
 			t.Errorf("handled %q, want %q", seen.all(), want)
 		}
-		time.Sleep(OwnTime)
+		time.Sleep(OwnFaultTime)
 		r.book(t, batch{{"acme", "three"}}, entry{"", "crash"}) // the batch leaves no origin behind
 		if got := len(r.charged()); got != 3 {
 			t.Errorf("%d crashes are charged", got)
@@ -162,7 +163,7 @@ func TestMessagesOfAnOriginWaitWhileNoneIsTaken(t *testing.T) {
 				r, seen := logbooks(t)
 				defer r.close()
 				r.book(t, r.ref("of-acme"))
-				for range MaxCharged {
+				for range MaxChargedCrashes {
 					r.book(t, entry{"acme", "crash"})
 				}
 				_ = r.ref("of-acme").Send(poison{})
@@ -172,9 +173,9 @@ func TestMessagesOfAnOriginWaitWhileNoneIsTaken(t *testing.T) {
 					t.Errorf("handled %q, want %q", seen.all(), want)
 				}
 				if forgiven {
-					r.sys.Forgive("acme")
+					r.sys.AcceptOrigin("acme")
 				} else {
-					time.Sleep(FirstHold)
+					time.Sleep(FirstOriginPause)
 				}
 				synctest.Wait()
 				rest := seen.all()[len(want):]
@@ -186,7 +187,7 @@ func TestMessagesOfAnOriginWaitWhileNoneIsTaken(t *testing.T) {
 				}
 				for range 20 { // however often, although it is forgiven each time
 					r.book(t, entry{"acme", "crash"})
-					r.sys.Forgive("acme")
+					r.sys.AcceptOrigin("acme")
 				}
 				if got, want := r.state(), "book#121"; got != want {
 					t.Errorf("%s, want %s", got, want)
@@ -202,7 +203,7 @@ func TestHangsAreChargedToTheirOrigin(t *testing.T) {
 		r, seen := logbooks(t)
 		defer r.close()
 		r.book(t, entry{"acme", "later hang"})
-		time.Sleep(time.Second + DefaultHard + 2*time.Second)
+		time.Sleep(time.Second + DefaultHardTimeout + 2*time.Second)
 		r.book(t, entry{"acme", "waits"}, entry{"initech", "goes on"})
 		if want := []string{"acme"}; !slices.Equal(r.charged(), want) {
 			t.Errorf("charged to %q, want %q", r.charged(), want)
@@ -210,13 +211,13 @@ func TestHangsAreChargedToTheirOrigin(t *testing.T) {
 		if want := []string{"initech goes on"}; !slices.Equal(seen.all(), want) {
 			t.Errorf("handled %q, want %q", seen.all(), want)
 		}
-		time.Sleep(FirstHold)
+		time.Sleep(FirstOriginPause)
 		synctest.Wait()
 		if want := []string{"initech goes on", "acme waits"}; !slices.Equal(seen.all(), want) {
 			t.Errorf("handled %q, want %q", seen.all(), want)
 		}
 		r.book(t, batch{{"acme", "hang"}})
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		if want := []string{"acme", "acme"}; !slices.Equal(r.charged(), want) {
 			t.Errorf("charged to %q, want %q", r.charged(), want)
 		}
@@ -224,21 +225,22 @@ func TestHangsAreChargedToTheirOrigin(t *testing.T) {
 	})
 }
 
-// At most MaxHeld messages of others wait. Further ones are dropped.
+// At most MaxHeldMessages messages of others wait. Further ones are dropped.
 func TestHeldMessagesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, seen := logbooks(t)
 		defer r.close()
-		for range MaxCharged {
+		for range MaxChargedCrashes {
 			r.book(t, entry{"acme", "crash"})
 		}
-		for range MaxHeld + 10 {
+		for range MaxHeldMessages + 10 {
 			r.book(t, entry{"acme", "waits"})
 		}
-		time.Sleep(FirstHold)
+		time.Sleep(FirstOriginPause)
 		synctest.Wait()
-		if len(seen.all()) != MaxHeld || len(ofType[Overloaded](r)) != 10 {
-			t.Errorf("%d were handled, want %d; %d are reported as dropped", len(seen.all()), MaxHeld,
+		if len(seen.all()) != MaxHeldMessages || len(ofType[Overloaded](r)) != 10 {
+			t.Errorf("%d were handled, want %d; %d are reported as dropped", len(seen.all()),
+				MaxHeldMessages,
 				len(ofType[Overloaded](r)))
 		}
 	})
@@ -251,20 +253,20 @@ func TestChildThatHangsTooOftenIsPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, seen := logbooks(t)
 		defer r.close()
-		for n := range MaxHung + 6 {
+		for n := range MaxIsolated + 6 {
 			if err := r.ref("book").Send(entry{"acme", "hang"}); err != nil {
 				t.Fatalf("hang %d: %v", n, err)
 			}
-			time.Sleep(DefaultHard + 2*time.Second)
+			time.Sleep(DefaultHardTimeout + 2*time.Second)
 			if pauses := ofType[ChildPaused](r); len(pauses) > 0 {
 				time.Sleep(pauses[len(pauses)-1].For)
 			}
 			synctest.Wait()
-			r.sys.Forgive("acme")
+			r.sys.AcceptOrigin("acme")
 			r.book(t, entry{"initech", fmt.Sprint(n)})
 		}
-		if got := len(seen.all()); got != MaxHung+6 {
-			t.Errorf("%d messages of another were handled, want %d", got, MaxHung+6)
+		if got := len(seen.all()); got != MaxIsolated+6 {
+			t.Errorf("%d messages of another were handled, want %d", got, MaxIsolated+6)
 		}
 		if n := len(ofType[ChildPaused](r)); n == 0 {
 			t.Error("it was never paused")
@@ -292,9 +294,9 @@ func TestSnapshotTellsOfTrouble(t *testing.T) {
 		}
 		is("at first", false, false, Running)
 		r.book(t, entry{"acme", "hang"})
-		time.Sleep(DefaultSoft + 2*time.Second)
+		time.Sleep(DefaultSoftTimeout + 2*time.Second)
 		is("in the middle of a hang", true, false, Running)
-		time.Sleep(DefaultHard)
+		time.Sleep(DefaultHardTimeout)
 		is("replaced", false, false, Running)
 		for range 3 {
 			r.book(t, entry{"", "crash"})

@@ -17,8 +17,8 @@ const (
 	Restarting               // it ended and is being started again
 	Stopping                 // it was told to stop
 	Paused                   // it ended too often; it is started again after a pause, see Backoff
-	// Forsaken means abandoned: the child did not stop, and nothing was started in its place.
-	Forsaken
+	// StatusAbandoned means abandoned: the child did not stop, and nothing was started in its place.
+	StatusAbandoned
 )
 
 func (s Status) String() string {
@@ -45,9 +45,9 @@ type Node struct {
 	// Stuck says that the row is at one message for longer than its Child.Soft. Unstable says that it
 	// was paused because it ended too often, and has not yet run for Backoff.Stable.
 	Stuck, Unstable bool
-	// Hung counts isolated processes here and below whose goroutines have not returned; nothing can
-	// end them.
-	Hung     int
+	// Isolated counts isolated processes here and below whose goroutines have not returned; nothing
+	// can end them.
+	Isolated int
 	Extra    any // the value of the last SetStatus
 	Children []Node
 }
@@ -79,14 +79,14 @@ func (r *row) snapshot() Node {
 		Restart:     child.Restart,
 		Status:      Status(r.status.Load()),
 		Restarts:    r.restarts.Load(),
-		Since:       clock.Hour(r.sys.clock.Now(), r.since.Load()),
+		Since:       clock.WallTime(r.sys.clock.Now(), r.since.Load()),
 		Incarnation: r.inc.Load(),
 	}
 	n.Holds = r.holdings()
-	n.Hung = int(r.hung.Load())
-	n.Stuck, n.Unstable = r.stuck.Load(), clock.Steady(r.sys.clock.Now()) < r.unstable.Load()
+	n.Isolated = int(r.isolated.Load())
+	n.Stuck, n.Unstable = r.stuck.Load(), clock.SteadyNanos(r.sys.clock.Now()) < r.unstable.Load()
 	if g := r.proc.Load(); g != nil {
-		n.Mailbox = g.box.UserMessageCount()
+		n.Mailbox = g.mailbox.UserMessageCount()
 	}
 	if v := r.extra.Load(); v != nil {
 		n.Extra = *v

@@ -57,16 +57,16 @@ const (
 	// DefaultStartTimeout is the default of Child.StartTimeout, which bounds a worker's Init. OTP has
 	// no such bound; here one stuck Init would hold up a whole tree.
 	DefaultStartTimeout = 10 * time.Second
-	// DefaultSoft is the default of Child.Soft: a worker that is at the same message for this long is
-	// reported. A message normally takes microseconds; a client begins to notice a delay of this
-	// length.
-	DefaultSoft = time.Second
-	// DefaultHard is the default of Child.Hard: a worker that is at the same message for this long is
-	// replaced. The time is longer than any normal pause of the machine, and short enough that most
-	// callers are still waiting.
-	DefaultHard = 5 * time.Second
-	// Unwatched, as Child.Soft or Child.Hard, switches that bound off.
-	Unwatched time.Duration = -1
+	// DefaultSoftTimeout is the default of Child.Soft: a worker that is at the same message for this
+	// long is reported. A message normally takes microseconds; a client begins to notice a delay of
+	// this length.
+	DefaultSoftTimeout = time.Second
+	// DefaultHardTimeout is the default of Child.Hard: a worker that is at the same message for this
+	// long is replaced. The time is longer than any normal pause of the machine, and short enough that
+	// most callers are still waiting.
+	DefaultHardTimeout = 5 * time.Second
+	// NoTimeout, as Child.Soft or Child.Hard, switches that bound off.
+	NoTimeout time.Duration = -1
 	// DefaultMailbox is the default of Child.Mailbox: the number of messages that may wait for a
 	// worker. At some microseconds a message they are a few milliseconds of work. A sender that is
 	// further ahead should get ErrOverloaded.
@@ -125,18 +125,20 @@ type Child struct {
 	// StartTimeout bounds Init. 0 means DefaultStartTimeout (10 s). For a supervisor it bounds only
 	// the making of its spec: the start of a supervisor takes as long as the starts of its children.
 	StartTimeout time.Duration
-	// Soft and Hard bound how long the worker may be at one message, or at a Terminate that nobody has
-	// ordered. After Soft the worker is reported with a Stuck event; after Hard it is isolated and
-	// replaced. 0 means DefaultSoft (1 s) and DefaultHard (5 s), Unwatched means no bound. Soft
-	// applies to a start too. For a supervisor they bound each step of its own work.
+	// SoftTimeout and HardTimeout bound how long the worker may be at one message, or at a Terminate
+	// that nobody has ordered. After SoftTimeout the worker is reported with a Stuck event; after
+	// HardTimeout it is isolated and replaced. 0 means DefaultSoftTimeout (1 s) and DefaultHardTimeout
+	// (5 s), NoTimeout means no bound. Soft applies to a start too. For a supervisor they bound each
+	// step of its own work.
 	//
 	// Only time for which the machine could have run the worker counts, not time on the clock; see
 	// Options.Contention. Process.Progress starts the count again. Owned goroutines (Process.Go) are
 	// not bounded.
-	Soft, Hard time.Duration
-	// Bulkhead makes this row a failure domain: goroutines that are stuck in this row and below are
-	// counted apart from those elsewhere; see MaxHung. The value is fixed when the row is made.
-	Bulkhead bool
+	SoftTimeout, HardTimeout time.Duration
+	// FailureDomain makes this row a failure domain: goroutines that are stuck in this row and below
+	// are counted apart from those elsewhere; see MaxIsolated. The value is fixed when the row is
+	// made.
+	FailureDomain bool
 	// Label is the class of this row for metrics ("session"), so that ids never become labels. It is
 	// copied to snapshots and events, and groups the high-water marks of System.Mailboxes.
 	Label string
@@ -182,7 +184,7 @@ func (c Child) resolved() Child {
 	if c.StartTimeout == 0 {
 		c.StartTimeout = DefaultStartTimeout
 	}
-	c.Soft = cmp.Or(c.Soft, DefaultSoft)
-	c.Hard = cmp.Or(c.Hard, DefaultHard)
+	c.SoftTimeout = cmp.Or(c.SoftTimeout, DefaultSoftTimeout)
+	c.HardTimeout = cmp.Or(c.HardTimeout, DefaultHardTimeout)
 	return c
 }

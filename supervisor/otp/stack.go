@@ -19,8 +19,8 @@ const maxGoroutines = 20_000
 func (m *mailbox) doing(since stamp) (msg any, in []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settle()
-	if m.hand.at() != since {
+	m.reconcile()
+	if m.cursor.at() != since {
 		return nil, nil
 	}
 	if m.guard.row.child().Start.Type() == SupervisorType {
@@ -41,24 +41,24 @@ func (m *mailbox) doing(since stamp) (msg any, in []string) {
 // report describes what a process is stuck at. It takes a profile of goroutines at most once a
 // second, for all stuck processes together.
 func (w *watch) report(g *guard, since stamp, tick uint64, now time.Time) *CrashReport {
-	msg, in := g.box.doing(since)
+	msg, in := g.mailbox.doing(since)
 	var pcs []uintptr
-	if in != nil && (w.pictured == 0 || tick-w.pictured >= uint64(time.Second/Tick)) {
-		w.pictured = tick
-		pcs = picture(in)
+	if in != nil && (w.profiledAt == 0 || tick-w.profiledAt >= uint64(time.Second/WatchInterval)) {
+		w.profiledAt = tick
+		pcs = findStack(in)
 	}
 	r := g.newReport(ErrStuck, msg, pcs)
 	r.At = now
 	return r
 }
 
-// picture returns the stack of a worker's goroutine. The runtime identifies goroutines only at a
+// findStack returns the stack of a worker's goroutine. The runtime identifies goroutines only at a
 // price: labels would cost every wake-up of every worker, and a dump with arguments stops the world
 // while it is written. So picture looks for a goroutine that handles a message with the same
 // behaviour. If there are several, it returns the most frequent stack, because goroutines that are
 // stuck at the same thing have the same stack. The profile takes two short pauses, whatever the
 // number of goroutines.
-func picture(in []string) []uintptr {
+func findStack(in []string) []uintptr {
 	n := runtime.NumGoroutine() + 64
 	if n > maxGoroutines {
 		return nil

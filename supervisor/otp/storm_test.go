@@ -102,7 +102,7 @@ func (m *plea) Fail(err error) {
 
 func (s *storm) worker() Start {
 	return scriptOf(script{
-		init: func(p *Process) error { p.SetHeir(bequest{s}); return s.act(25) },
+		init: func(p *Process) error { p.SetCarriedState(bequest{s}); return s.act(25) },
 		receive: func(p *Process, msg any) error {
 			if c, ok := msg.(*Call[int, string]); ok {
 				c.Reply(p.Path())
@@ -213,8 +213,8 @@ func blow(t *testing.T, seed uint64) {
 		synctest.Wait()
 		t.Log(r.state(), len(ofType[ChildExited](r)), "exits", len(ofType[Abandoned](r)), "abandoned",
 			len(ofType[StartFailed](r)), "starts failed")
-		if r.sys.Hung() != 0 {
-			t.Errorf("%d hung", r.sys.Hung())
+		if r.sys.Isolated() != 0 {
+			t.Errorf("%d hung", r.sys.Isolated())
 		}
 		if r.tree.Err() == nil {
 			calm(t, r, r.tree.Snapshot())
@@ -247,7 +247,7 @@ func calm(t *testing.T, r *rig, n Node) {
 	defer cancel()
 	ref, _ := r.sys.Whereis(n.Path)
 	switch {
-	case n.Status == Stopped || n.Status == Forsaken:
+	case n.Status == Stopped || n.Status == StatusAbandoned:
 		if ref.Alive() {
 			t.Errorf("%s is %s and takes messages", n.Path, n.Status)
 		}

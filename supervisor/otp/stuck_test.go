@@ -68,21 +68,21 @@ func TestAStuckWorkerIsReportedAndReplaced(t *testing.T) {
 		}
 		time.Sleep(3*time.Second + 17*time.Millisecond)
 		h.after = func(p *Process) {
-			p.SetHeir("wrong")
+			p.SetCarriedState("wrong")
 			p.SetStatus("wrong")
 			p.After(0, "wrong")
 			CallAsync(p, a, "wrong", func(int, error) any { return "wrong" })
 			if p.Post("wrong") != ErrNoProc || p.Send(a, "wrong") != ErrNoProc ||
-				p.PostWait(context.Background(), "wrong") != ErrNoProc || p.Heir() != nil {
+				p.PostWait(context.Background(), "wrong") != ErrNoProc || p.CarriedState() != nil {
 				t.Error("the old incarnation has effect")
 			}
 		}
 		begun := time.Now()
 		send(t, a, "before", h, "behind 1", "behind 2")
-		time.Sleep(DefaultSoft + 100*time.Millisecond)
+		time.Sleep(DefaultSoftTimeout + 100*time.Millisecond)
 		synctest.Wait()
 		stuck := ofType[Stuck](r)
-		if len(stuck) != 1 || stuck[0].Path != "top/a" || stuck[0].For < DefaultSoft ||
+		if len(stuck) != 1 || stuck[0].Path != "top/a" || stuck[0].For < DefaultSoftTimeout ||
 			stuck[0].Report.MessageKind() != "*otp.hang" || stuck[0].Report.Mailbox != 2 {
 			t.Fatalf("events %+v", stuck)
 		}
@@ -98,7 +98,8 @@ func TestAStuckWorkerIsReportedAndReplaced(t *testing.T) {
 		case down = <-watcher:
 		case <-time.After(time.Minute):
 		}
-		if took := time.Since(begun); took < DefaultHard || took > DefaultHard+100*time.Millisecond {
+		if took := time.Since(begun); took < DefaultHardTimeout ||
+			took > DefaultHardTimeout+100*time.Millisecond {
 			t.Errorf("replaced after %s", took)
 		}
 		synctest.Wait()
@@ -112,8 +113,8 @@ func TestAStuckWorkerIsReportedAndReplaced(t *testing.T) {
 			t.Errorf("handled %q, want %q", d.lines, want)
 		}
 		n := r.tree.Snapshot().Children[0]
-		if n.Hung != 1 || n.Restarts != 1 || n.Incarnation != 2 || n.Status != Running ||
-			r.sys.Hung() != 1 {
+		if n.Isolated != 1 || n.Restarts != 1 || n.Incarnation != 2 || n.Status != Running ||
+			r.sys.Isolated() != 1 {
 			t.Errorf("row %+v", n)
 		}
 		if e := ofType[ChildExited](r); len(e) != 1 || !errors.Is(e[0].Reason, ErrStuck) ||
@@ -122,13 +123,14 @@ func TestAStuckWorkerIsReportedAndReplaced(t *testing.T) {
 		}
 		close(h.gate)
 		time.Sleep(time.Minute)
-		if len(d.lines) != 4 || r.sys.Hung() != 0 || r.tree.Snapshot().Children[0].Hung != 0 ||
+		if len(d.lines) != 4 || r.sys.Isolated() != 0 || r.tree.Snapshot().Children[0].Isolated != 0 ||
 			r.state() != "a#2 w#1" {
-			t.Errorf("after it came back: handled %q, %d hung, tree %s", d.lines, r.sys.Hung(), r.state())
+			t.Errorf("after it came back: handled %q, %d hung, tree %s", d.lines,
+				r.sys.Isolated(), r.state())
 		}
 		tell(t, a, func(p *Process) error {
-			if p.Heir() != nil {
-				t.Errorf("heir %v", p.Heir())
+			if p.CarriedState() != nil {
+				t.Errorf("heir %v", p.CarriedState())
 			}
 			return nil
 		})
@@ -148,11 +150,11 @@ func TestAStuckWorkerComesBackInAnyWay(t *testing.T) {
 			bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 				gate := make(chan struct{})
 				tell(t, r.ref("a"), func(p *Process) error {
-					p.SetHeir(held)
+					p.SetCarriedState(held)
 					<-gate
 					return back(p)
 				})
-				time.Sleep(DefaultHard + time.Second)
+				time.Sleep(DefaultHardTimeout + time.Second)
 				synctest.Wait()
 				if r.state() != "a#2" || len(held.dropped) != 0 {
 					t.Errorf("tree %s, heir abandoned %v while it is in use", r.state(), held.dropped)
@@ -164,9 +166,10 @@ func TestAStuckWorkerComesBackInAnyWay(t *testing.T) {
 				close(gate)
 				time.Sleep(time.Second)
 				synctest.Wait()
-				if len(held.dropped) != 1 || held.dropped[0] != ErrStuck || r.sys.Hung() != 0 ||
+				if len(held.dropped) != 1 || held.dropped[0] != ErrStuck || r.sys.Isolated() != 0 ||
 					r.state() != "a#2" || len(r.reports()) != 1 {
-					t.Errorf("abandoned %v, %d hung, tree %s, reports %v", held.dropped, r.sys.Hung(), r.state(),
+					t.Errorf("abandoned %v, %d hung, tree %s, reports %v", held.dropped,
+						r.sys.Isolated(), r.state(),
 						r.reports())
 				}
 			})
@@ -194,7 +197,7 @@ func (e *estate) add(n int) (sum int) {
 	return sum
 }
 
-func (e *estate) Fence() any {
+func (e *estate) Detach() any {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.taken = true
@@ -207,10 +210,10 @@ func TestAFencedHeirIsTakenFromAStuckWorker(t *testing.T) {
 	back := false
 	var use func(n int) int
 	start := scriptOf(script{init: func(p *Process) error {
-		e, ok := p.Heir().(*estate)
+		e, ok := p.CarriedState().(*estate)
 		if !ok {
 			e = &estate{}
-			p.SetHeir(e)
+			p.SetCarriedState(e)
 		}
 		use = e.add
 		return nil
@@ -226,7 +229,7 @@ func TestAFencedHeirIsTakenFromAStuckWorker(t *testing.T) {
 			t.Error("went on with what was taken")
 			return nil
 		})
-		time.Sleep(DefaultHard + time.Second)
+		time.Sleep(DefaultHardTimeout + time.Second)
 		tell(t, r.ref("a"), func(*Process) error { use(2); return nil })
 		close(gate)
 		synctest.Wait()
@@ -246,11 +249,11 @@ func TestAFencedHeirIsTakenFromAStuckWorker(t *testing.T) {
 func TestAnHeirThatIsInUseIsGivenUp(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
-		tell(t, r.ref("a"), func(p *Process) error { p.SetHeir(clinging{}); <-gate; return nil })
-		time.Sleep(DefaultHard + time.Second)
+		tell(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(clinging{}); <-gate; return nil })
+		time.Sleep(DefaultHardTimeout + time.Second)
 		synctest.Wait()
-		if len(r.dropped()) != 1 || r.ref("a").row.heir != nil || r.state() != "a#2" {
-			t.Errorf("dropped %q, heir %v, tree %s", r.dropped(), r.ref("a").row.heir, r.state())
+		if len(r.dropped()) != 1 || r.ref("a").row.carried != nil || r.state() != "a#2" {
+			t.Errorf("dropped %q, heir %v, tree %s", r.dropped(), r.ref("a").row.carried, r.state())
 		}
 		close(gate)
 	})
@@ -258,7 +261,7 @@ func TestAnHeirThatIsInUseIsGivenUp(t *testing.T) {
 
 type clinging struct{}
 
-func (clinging) Fence() any { return nil }
+func (clinging) Detach() any { return nil }
 
 func TestWhoeverComesBackInTimeIsLeftAlone(t *testing.T) {
 	d := &diary{}
@@ -267,11 +270,11 @@ func TestWhoeverComesBackInTimeIsLeftAlone(t *testing.T) {
 		takes time.Duration
 		told  int
 	}{
-		"soon":      {Child{}, DefaultSoft - 100*time.Millisecond, 0},
-		"late":      {Child{}, DefaultHard - 100*time.Millisecond, 1},
-		"unwatched": {Child{Soft: Unwatched, Hard: Unwatched}, 5 * time.Minute, 0},
-		"slow":      {Child{Hard: Unwatched}, 5 * time.Minute, 1},
-		"patient": {Child{Soft: time.Minute, Hard: 5 * time.Minute},
+		"soon":      {Child{}, DefaultSoftTimeout - 100*time.Millisecond, 0},
+		"late":      {Child{}, DefaultHardTimeout - 100*time.Millisecond, 1},
+		"unwatched": {Child{SoftTimeout: NoTimeout, HardTimeout: NoTimeout}, 5 * time.Minute, 0},
+		"slow":      {Child{HardTimeout: NoTimeout}, 5 * time.Minute, 1},
+		"patient": {Child{SoftTimeout: time.Minute, HardTimeout: 5 * time.Minute},
 			5*time.Minute - 100*time.Millisecond, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -306,15 +309,15 @@ func TestAStuckTerminateIsReplaced(t *testing.T) {
 		tell(t, r.ref("a"), func(*Process) error { return errTest })
 		ran := false
 		tell(t, r.ref("a"), func(*Process) error { ran = true; return nil })
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		synctest.Wait()
-		if !ran || r.state() != "a#2" || r.sys.Hung() != 1 {
-			t.Errorf("tree %s, %d hung, what waited ran: %v", r.state(), r.sys.Hung(), ran)
+		if !ran || r.state() != "a#2" || r.sys.Isolated() != 1 {
+			t.Errorf("tree %s, %d hung, what waited ran: %v", r.state(), r.sys.Isolated(), ran)
 		}
 		close(gate)
 		synctest.Wait()
-		if r.state() != "a#2" || r.sys.Hung() != 0 {
-			t.Errorf("tree %s, %d hung after it came back", r.state(), r.sys.Hung())
+		if r.state() != "a#2" || r.sys.Isolated() != 0 {
+			t.Errorf("tree %s, %d hung after it came back", r.state(), r.sys.Isolated())
 		}
 	})
 }
@@ -330,13 +333,13 @@ func TestAStuckWorkerCountsAsACrash(t *testing.T) {
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		first, second, last := newHang(), newHang(), &failer{}
 		send(t, r.ref("a"), first, "waiting")
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		synctest.Wait()
 		if r.state() != "z#1 a#2 b#2" || !slices.Equal(d.lines, []string{"2:waiting"}) {
 			t.Errorf("tree %s, handled %q", r.state(), d.lines)
 		}
 		send(t, r.ref("a"), second, last)
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		synctest.Wait()
 		if !errors.Is(second.err, ErrStuck) || last.err != ErrNoProc ||
 			!errors.Is(r.tree.Err(), ErrIntensity) || !errors.Is(r.tree.Err(), ErrStuck) {
@@ -351,7 +354,8 @@ func TestAStuckWorkerCountsAsACrash(t *testing.T) {
 func TestHungGoroutinesAreBounded(t *testing.T) {
 	d := &diary{}
 	spec := Spec{
-		Intensity: Intensity{10 * MaxHung, time.Second}, Children: []Child{{ID: "a", Start: d.start()}},
+		Intensity: Intensity{10 * MaxIsolated, time.Second},
+		Children:  []Child{{ID: "a", Start: d.start()}},
 	}
 	bubble(t, spec, func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
@@ -359,10 +363,10 @@ func TestHungGoroutinesAreBounded(t *testing.T) {
 			h := newHang()
 			h.gate = gate
 			send(t, r.ref("a"), h)
-			time.Sleep(DefaultHard + 2*time.Second)
+			time.Sleep(DefaultHardTimeout + 2*time.Second)
 			synctest.Wait()
-			if n > MaxHung+1 || n <= MaxHung && r.sys.Hung() != n {
-				t.Fatalf("%d hung after %d", r.sys.Hung(), n)
+			if n > MaxIsolated+1 || n <= MaxIsolated && r.sys.Isolated() != n {
+				t.Fatalf("%d hung after %d", r.sys.Isolated(), n)
 			}
 		}
 		if !errors.Is(r.tree.Err(), ErrGiveUp) || !errors.Is(r.tree.Err(), ErrStuck) {
@@ -370,8 +374,8 @@ func TestHungGoroutinesAreBounded(t *testing.T) {
 		}
 		close(gate)
 		synctest.Wait()
-		if r.sys.Hung() != 0 {
-			t.Errorf("%d hung after all came back", r.sys.Hung())
+		if r.sys.Isolated() != 0 {
+			t.Errorf("%d hung after all came back", r.sys.Isolated())
 		}
 	})
 }
@@ -383,7 +387,7 @@ func TestALateTerminateIsNoEnd(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
 		tell(t, r.ref("a"), func(*Process) error { return errTest })
-		time.Sleep(DefaultHard + 2*time.Second)
+		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		gate, a, downs := g.set(nil), r.ref("a"), 0
 		if _, err := StartChild(context.Background(), r.tree.Ref(), Child{ID: "w", Start: scriptOf(script{
 			init:    func(p *Process) error { p.Monitor(a); return nil },

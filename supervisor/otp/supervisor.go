@@ -28,7 +28,7 @@ func (v *supervisor) receive(msg any) error {
 		return nil
 	}
 	v.guard.sys.handle(v.guard.row.path, msg)
-	for range v.guard.sys.faults.Receive(v.guard.row.path, msg) {
+	for range v.guard.sys.faults.BeforeReceive(v.guard.row.path, msg) {
 		v.request(msg)
 	}
 	return nil
@@ -37,7 +37,7 @@ func (v *supervisor) receive(msg any) error {
 // begin makes the state and the rows, and starts the children.
 func (v *supervisor) begin() {
 	r := v.guard.row
-	if err := v.guard.sys.faults.Begin(r.path); err != nil {
+	if err := v.guard.sys.faults.BeforeInit(r.path); err != nil {
 		v.guard.failed(err)
 		return
 	}
@@ -79,15 +79,15 @@ func (v *supervisor) begin() {
 }
 
 // adopt makes the record of a child, over its old row if there is one.
-func (v *supervisor) adopt(old *row, id string, c *Child, args any) *kid {
+func (v *supervisor) adopt(old *row, id string, c *Child, args any) *childRecord {
 	r := old
 	if r == nil {
 		r = newRow(v.guard.sys, v.guard.row, v, id, c, args)
 	} else {
-		r.inherit(v, c)
+		r.handOver(v, c)
 	}
 	v.guard.row.add(r, v.guard)
-	k := &kid{id: id, child: c}
+	k := &childRecord{id: id, child: c}
 	k.driver.row = r
 	return k
 }
@@ -122,7 +122,7 @@ func (v *supervisor) flush() {
 }
 
 // exited passes on the end of a child, unless it comes from a process that is no longer in its row.
-func (v *supervisor) exited(e *exit) {
+func (v *supervisor) exited(e *childExit) {
 	r, k := e.guard.row, e.guard.kid
 	if k.driver.guard != e.guard {
 		return
@@ -165,13 +165,13 @@ func (v *supervisor) decide(in inExit, at time.Time) {
 }
 
 // rest marks a row in which nothing runs any more. The row of an abandoned child keeps its status.
-func (v *supervisor) rest(k *kid) {
+func (v *supervisor) rest(k *childRecord) {
 	k.driver.guard = nil
 	r, now := k.driver.row, v.guard.sys.clock.Now()
-	if Status(r.status.Load()) != Forsaken {
+	if Status(r.status.Load()) != StatusAbandoned {
 		r.rest(v, Stopped, now)
 	} else if r.proc.Load() != nil {
-		r.rest(v, Forsaken, now)
+		r.rest(v, StatusAbandoned, now)
 	}
 }
 
@@ -211,7 +211,7 @@ func (v *supervisor) stuck(o overdue) {
 	if !ok {
 		return
 	}
-	defer v.guard.sys.mourn(cut.lost)
+	defer v.guard.sys.failAll(cut.lost)
 	if k.stage != up {
 		defer v.step(inTimeout{k, k.timer, full})
 	} else {
@@ -225,7 +225,7 @@ func (v *supervisor) stuck(o overdue) {
 		_, held := g.row.held(o.report.Origin)
 		defer v.step(inExit{kid: k, reason: reason, lost: true, origin: o.report.Origin, held: held})
 	}
-	cut.bereave()
+	cut.takeCarried()
 }
 
 // tooMany makes the reason for which a supervisor gives up instead of restarting more stuck
@@ -234,7 +234,7 @@ func tooMany(reason error) error {
 	return fmt.Errorf("%w: too many do not come back: %w", ErrGiveUp, reason)
 }
 
-func (v *supervisor) readied(k *kid) {
+func (v *supervisor) readied(k *childRecord) {
 	r, now := k.driver.row, v.guard.sys.clock.Now()
 	if k.stage == going {
 		r.mark(v, Running, now)
@@ -298,11 +298,11 @@ func (v *supervisor) exit(now time.Time, reason error) {
 		if !ok {
 			return
 		}
-		defer v.guard.sys.mourn(left)
+		defer v.guard.sys.failAll(left)
 		if !v.static[c.id] {
 			r.remove(c)
 			c.forgetStart()
 		}
-		c.disinherit(reason)
+		c.dropAllCarried(reason)
 	})
 }

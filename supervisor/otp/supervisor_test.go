@@ -130,7 +130,7 @@ func TestASubtreeFromArguments(t *testing.T) {
 		}
 		var bad *SpecError
 		if _, err := StartChildArgs(ctx, r.tree.Ref(), "z", nil); !errors.As(err, &bad) ||
-			bad.What != "start" {
+			bad.Field != "start" {
 			t.Errorf("bad spec: %v", err)
 		}
 		if got := r.state(); got != "x#1{0#1 1#1}" {
@@ -238,12 +238,12 @@ func TestAStrangersDeathIsNoneOfASupervisorsBusiness(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		g := r.tree.Ref().row.proc.Load()
 		for _, id := range []string{"stranger", "1", "2", "top/a"} {
-			g.box.PostSystemMessage(&actor.Terminated{Who: actor.NewPID("nonhost", id)})
+			g.mailbox.PostSystemMessage(&actor.Terminated{Who: actor.NewPID("nonhost", id)})
 		}
-		g.box.PostSystemMessage(&actor.Failure{
+		g.mailbox.PostSystemMessage(&actor.Failure{
 			Who: actor.NewPID("nonhost", "stranger"), Reason: "no exit",
 		})
-		g.box.PostSystemMessage("nonsense")
+		g.mailbox.PostSystemMessage("nonsense")
 		synctest.Wait()
 		if got := r.state(); got != "a#1" {
 			t.Errorf("tree %s", got)

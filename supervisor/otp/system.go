@@ -62,12 +62,12 @@ type System struct {
 	scheduler Scheduler
 	seq       atomic.Uint64
 	marks     boxMarks
-	cradles   sync.Pool // pool of *cradle, see there
+	propsPool sync.Pool // pool of *cradle, see there
 	watch     watch
 	hung      atomic.Int32
-	// walled counts those of hung that are in failure domains other than the root, at most MaxHung of
-	// each.
-	walled atomic.Int32
+	// domainIsolated counts those of hung that are in failure domains other than the root, at most
+	// MaxIsolated of each.
+	domainIsolated atomic.Int32
 
 	mu     sync.Mutex // guards the fields below
 	roots  []*row     // in order of their first start
@@ -100,7 +100,7 @@ func NewSystem(o Options) *System {
 	if s.dispatch = &s.runners; s.scheduler != nil {
 		s.dispatch = s.scheduler
 	}
-	s.cradles.New = func() any { return newCradle(s.dispatch) }
+	s.propsPool.New = func() any { return newSharedProps(s.dispatch) }
 	s.actors = actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 			return slog.New(warnings{s.log.Handler()})
@@ -109,7 +109,7 @@ func NewSystem(o Options) *System {
 		// letters for a log line that is suppressed anyway.
 		actor.WithDeadLetterThrottleInterval(time.Millisecond),
 	)
-	narrow(s.actors.ProcessRegistry.LocalPIDs)
+	shrinkRegistry(s.actors.ProcessRegistry.LocalPIDs)
 	return s
 }
 
@@ -151,15 +151,16 @@ func (s *System) Snapshot() Node {
 	s.mu.Lock()
 	roots := slices.Clone(s.roots)
 	s.mu.Unlock()
-	n := Node{Type: SupervisorType, Status: Running, Hung: s.Hung()}
+	n := Node{Type: SupervisorType, Status: Running, Isolated: s.Isolated()}
 	for _, r := range roots {
 		n.Children = append(n.Children, r.snapshot())
 	}
 	return n
 }
 
-// Hung returns how many isolated processes, in all trees, have not returned yet; see MaxHung.
-func (s *System) Hung() int { return int(s.hung.Load()) }
+// Isolated returns how many isolated processes, in all trees, have not returned yet; see
+// MaxIsolated.
+func (s *System) Isolated() int { return int(s.hung.Load()) }
 
 // IdleRunners returns how many goroutines wait for a process that has work. They are kept for
 // reuse, at most 64. So the number of goroutines follows the number of messages handled at once,
@@ -186,12 +187,12 @@ func (s *System) Close() {
 // emit passes an event to Options.Events.
 func (s *System) emit(e Event) {
 	if s.events != nil {
-		s.guarded(e.Where(), "Events", func() { s.events(e) })
+		s.safely(e.Where(), "Events", func() { s.events(e) })
 	}
 }
 
-// guarded runs a callback of other code. A panic in it is logged and does not crash a supervisor.
-func (s *System) guarded(path, callback string, f func()) {
+// safely runs a callback of other code. A panic in it is logged and does not crash a supervisor.
+func (s *System) safely(path, callback string, f func()) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.log.Error("panic in callback", "path", path, "callback", callback, "panic", fmt.Sprint(v))
@@ -203,9 +204,9 @@ func (s *System) guarded(path, callback string, f func()) {
 // newGuard makes the process for a row. The caller spawns it.
 func (s *System) newGuard(r *row, sup *supervisor) *guard {
 	g := &guard{sys: s, row: r, sup: sup}
-	g.box.guard = g
-	g.box.limit = r.child().Mailbox
-	g.box.mark = s.marks.of(r.child().Label, g.box.limit)
+	g.mailbox.guard = g
+	g.mailbox.limit = r.child().Mailbox
+	g.mailbox.mark = s.marks.of(r.child().Label, g.mailbox.limit)
 	return g
 }
 
@@ -213,8 +214,8 @@ func (s *System) newGuard(r *row, sup *supervisor) *guard {
 // to its supervisor. It is removed from protoactor's registry at once: messages reach a process by
 // its row, and a map keeps the memory of every entry it once had.
 func (s *System) spawn(g *guard) error {
-	c := s.cradles.Get().(*cradle)
-	defer s.cradles.Put(c)
+	c := s.propsPool.Get().(*sharedProps)
+	defer s.propsPool.Put(c)
 	c.guard = g
 	// The sequence number makes the name unique.
 	pid, err := s.actors.Root.SpawnNamed(c.props, strconv.FormatUint(s.seq.Add(1), 36))
@@ -225,19 +226,19 @@ func (s *System) spawn(g *guard) error {
 	return err
 }
 
-// cradle holds props from which protoactor makes processes. Protoactor asks the props for the actor
-// and the mailbox only during the spawn, but keeps a pointer to them in each process. They take
-// more memory than the rest of an idle process, so many processes share one cradle.
-type cradle struct {
+// sharedProps holds props from which protoactor makes processes. Protoactor asks the props for the
+// actor and the mailbox only during the spawn, but keeps a pointer to them in each process. They
+// take more memory than the rest of an idle process, so many processes share one cradle.
+type sharedProps struct {
 	guard *guard
 	props *actor.Props
 }
 
-func newCradle(dispatch actor.Dispatcher) *cradle {
-	c := &cradle{}
+func newSharedProps(dispatch actor.Dispatcher) *sharedProps {
+	c := &sharedProps{}
 	c.props = actor.PropsFromProducer(
 		func() actor.Actor { return c.guard },
-		actor.WithMailbox(func() actor.Mailbox { return &c.guard.box }),
+		actor.WithMailbox(func() actor.Mailbox { return &c.guard.mailbox }),
 		actor.WithDispatcher(dispatch),
 	)
 	return c

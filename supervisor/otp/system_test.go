@@ -217,7 +217,7 @@ func TestNames(t *testing.T) {
 	for got, want := range map[string]string{
 		Transient.String(): "transient", RestForOne.String(): "rest_for_one",
 		AnySignificant.String(): "any_significant",
-		SupervisorType.String(): "supervisor", Forsaken.String(): "abandoned",
+		SupervisorType.String(): "supervisor", StatusAbandoned.String(): "abandoned",
 		Restart(9).String(): "invalid(9)",
 		verb(200).String():  "invalid(200)", dead.String(): "dead",
 		(&AbandonedError{"a", time.Second}).Error():        "a: not stopped within 1s",
@@ -290,7 +290,7 @@ func TestSoak(t *testing.T) {
 				p.Go("x", func(ctx context.Context) error { c.Reply(1); return nil })
 			case 3:
 				p.After(time.Microsecond, 1)
-				p.SetHeir(c.Req)
+				p.SetCarriedState(c.Req)
 				c.Reply(1)
 			default:
 				c.Reply(1)

@@ -6,9 +6,9 @@ import (
 )
 
 // DefaultCallTimeout is how long Do waits for an answer when its context has no deadline, up to
-// timeoutTick longer. It is longer than DefaultHard, so that the caller of a stuck actor is told
-// that it is stuck.
-const DefaultCallTimeout = 2 * DefaultHard
+// timeoutTick longer. It is longer than DefaultHardTimeout, so that the caller of a stuck actor is
+// told that it is stuck.
+const DefaultCallTimeout = 2 * DefaultHardTimeout
 
 // timeoutTick is how exactly calls time out. A timer for each call would be exact, and would double
 // the time that a call takes.

@@ -29,7 +29,7 @@ func (s *System) Start(ctx context.Context, name string, spec Spec) (*Tree, erro
 	if err := Validate(spec); err != nil {
 		return nil, err
 	}
-	t, err := s.plant(name, spec)
+	t, err := s.newTree(name, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *System) Start(ctx context.Context, name string, spec Spec) (*Tree, erro
 }
 
 // plant makes the row and the process of the root.
-func (s *System) plant(name string, spec Spec) (*Tree, error) {
+func (s *System) newTree(name string, spec Spec) (*Tree, error) {
 	child := Child{ID: name, Restart: Temporary, Start: Supervisor(spec)}.resolved()
 	t := &Tree{sys: s, started: make(chan struct{}), done: make(chan struct{})}
 	s.mu.Lock()
@@ -102,7 +102,7 @@ func (t *Tree) Err() error {
 // Shutdown stops the tree and returns when it has ended. Children stop in reverse, each within its
 // Shutdown. When ctx ends first, the error wraps its cause, and the tree continues to stop.
 func (t *Tree) Shutdown(ctx context.Context) error {
-	t.guard.box.PostSystemMessage(stopOrder)
+	t.guard.mailbox.PostSystemMessage(stopOrder)
 	if s := t.sys.scheduler; s != nil {
 		s.Wait(func() bool { return isClosed(t.done) || ctx.Err() != nil })
 	}

@@ -59,7 +59,7 @@ func (p *treeText) spec() (s Spec) {
 		} else if text, ok := strings.CutPrefix(w, "backoff="); ok { // first-max-stable
 			f := strings.Split(text, "-")
 			s.Backoff = Backoff{
-				First: duration(f[0]), Max: duration(f[1]), Stable: duration(f[2]), Boots: len(f) > 3,
+				First: duration(f[0]), Max: duration(f[1]), Stable: duration(f[2]), AtStart: len(f) > 3,
 			}
 		} else if r, within, ok := strings.Cut(w, "/"); ok {
 			fmt.Sscan(r, &s.Intensity.Restarts)

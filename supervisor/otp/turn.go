@@ -29,14 +29,14 @@ func (m *mailbox) handOver(to *mailbox) {
 	}
 	to.mu.Unlock()
 	if idle {
-		m.goOn(to)
+		m.continueWith(to)
 	}
 }
 
 // goOn makes the goroutine of m continue with another mailbox that no other goroutine has charge
 // of.
-func (m *mailbox) goOn(to *mailbox) {
-	m.guard.sys.watch.stir()
+func (m *mailbox) continueWith(to *mailbox) {
+	m.guard.sys.watch.wake()
 	m.release(m.turn.Swap(to))
 	if m.guard.abandoned.Load() { // then the watch does not notice if it never returns
 		m.release(m.turn.Swap(nil))
@@ -58,7 +58,7 @@ func (p *Process) Pass(to Ref, msg any) error {
 	}
 	if to.row != nil {
 		if g := to.row.proc.Load(); g != nil {
-			p.guard.box.handOver(&g.box)
+			p.guard.mailbox.handOver(&g.mailbox)
 		}
 	}
 	return to.Send(msg)

@@ -75,7 +75,7 @@ func TestWhoIsPassedToIsHeldUpByNobody(t *testing.T) {
 				send(t, r.ref("a"), r.ref("b"))
 				<-w.heard
 				<-w.heard
-				if took := time.Since(begun); took > (lookEvery+2)*Tick {
+				if took := time.Since(begun); took > (lookEvery+2)*WatchInterval {
 					t.Errorf("after %s", took)
 				}
 				close(w.gate)

@@ -8,12 +8,12 @@ import (
 
 // SpecError is one mistake in a spec.
 type SpecError struct {
-	Path string // place in the tree
-	What string // name of the field
-	Why  string
+	Path    string // place in the tree
+	Field   string // name of the field
+	Problem string
 }
 
-func (e *SpecError) Error() string { return fmt.Sprintf("%s: %s: %s", e.Path, e.What, e.Why) }
+func (e *SpecError) Error() string { return fmt.Sprintf("%s: %s: %s", e.Path, e.Field, e.Problem) }
 
 // Validate checks a supervisor and everything below it that is known before it runs. It finds every
 // mistake: the result joins one *SpecError for each, and is nil when there is none. Paths are
@@ -82,10 +82,10 @@ var childRules = []struct {
 		return when(c.StartTimeout < 0, "%s", c.StartTimeout)
 	}},
 	{"soft", func(_ Spec, c Child) string {
-		return when(c.Soft < 0 && c.Soft != Unwatched, "%s", c.Soft)
+		return when(c.SoftTimeout < 0 && c.SoftTimeout != NoTimeout, "%s", c.SoftTimeout)
 	}},
 	{"hard", func(_ Spec, c Child) string {
-		return when(c.Hard < 0 && c.Hard != Unwatched, "%s", c.Hard)
+		return when(c.HardTimeout < 0 && c.HardTimeout != NoTimeout, "%s", c.HardTimeout)
 	}},
 	{"mailbox", func(_ Spec, c Child) string {
 		return when(c.Mailbox < 0 || c.Mailbox > MaxMailbox, "%d, want 0 to %d", c.Mailbox, MaxMailbox)

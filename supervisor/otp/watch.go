@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// Tick is how often the watch looks at suspects, and how exactly it knows since when they are busy.
-const Tick = 50 * time.Millisecond
+// WatchInterval is how often the watch looks at suspects, and how exactly it knows since when they
+// are busy.
+const WatchInterval = 50 * time.Millisecond
 
 // lookEvery is how many ticks pass between two looks at all rows (1 s). A process that is busy then
 // is looked at on every tick until it is done.
@@ -31,19 +32,19 @@ const beat = 10 * time.Millisecond
 // the rest. It also makes idle processes free the memory of a burst. It is off while no worker does
 // anything, and in a simulation, where a process that hangs stops everything else.
 type watch struct {
-	tick    atomic.Uint64 // starts at 1
-	stirred atomic.Bool   // a process was woken since the last look at all rows
-	sys     *System
+	tick  atomic.Uint64 // starts at 1
+	woken atomic.Bool   // a process was woken since the last look at all rows
+	sys   *System
 
 	mu     sync.Mutex // guards the fields below
 	timer  ClockTimer // nil while the watch is off
 	closed bool
 
-	sweeping sync.Mutex // held by sweep, the only user of the fields below
-	due      time.Time  // time of the next tick
-	suspects map[*guard]*suspect
-	pictured uint64 // tick at which a stack was last taken
-	supply   supply
+	sweeping   sync.Mutex // held by sweep, the only user of the fields below
+	due        time.Time  // time of the next tick
+	suspects   map[*guard]*suspect
+	profiledAt uint64 // tick at which a stack was last taken
+	supply     supply
 }
 
 // suspect is a process that was busy when all rows were looked at.
@@ -55,7 +56,8 @@ type suspect struct {
 	report   *CrashReport
 }
 
-// overdue tells a supervisor that a child has been at the same thing for longer than its Hard.
+// overdue tells a supervisor that a child has been at the same thing for longer than its
+// HardTimeout.
 type overdue struct {
 	guard  *guard
 	since  stamp
@@ -66,22 +68,22 @@ func (w *watch) start(s *System, contention func() (ran, waited time.Duration)) 
 	w.supply.share, w.supply.contention = 1, contention
 	w.sys, w.suspects = s, make(map[*guard]*suspect)
 	w.tick.Store(1)
-	w.stirred.Store(s.scheduler != nil) // in a simulation nothing stirs it
+	w.woken.Store(s.scheduler != nil) // in a simulation nothing stirs it
 }
 
-// stir is called when a process is woken. It starts the watch if that is off.
-func (w *watch) stir() {
-	if w.stirred.Load() {
+// wake is called when a process is woken. It starts the watch if that is off.
+func (w *watch) wake() {
+	if w.woken.Load() {
 		return
 	}
-	w.stirred.Store(true)
+	w.woken.Store(true)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.timer == nil && !w.closed {
 		now := w.sys.clock.Now()
-		w.due = now.Add(Tick)
-		w.supply.expect(now, Tick)
-		w.timer = w.sys.clock.AfterFunc(Tick, w.sweep)
+		w.due = now.Add(WatchInterval)
+		w.supply.expect(now, WatchInterval)
+		w.timer = w.sys.clock.AfterFunc(WatchInterval, w.sweep)
 	}
 }
 
@@ -107,13 +109,13 @@ func (w *watch) sweep() {
 	w.supply.came(now)
 	before := w.tick.Load()
 	tick := before
-	if early := w.due.Sub(now); early <= 0 || early > Tick {
+	if early := w.due.Sub(now); early <= 0 || early > WatchInterval {
 		tick = w.tick.Add(w.passed(now))
 		w.supply.ticked(before, tick)
 	}
 	all := before/lookEvery != tick/lookEvery
 	// Deferred, because a callback may end the goroutine.
-	defer w.again(now, all && !w.stirred.Swap(false))
+	defer w.again(now, all && !w.woken.Swap(false))
 	if all {
 		w.look(tick)
 		w.supply.measure(len(w.suspects) > 0)
@@ -129,7 +131,7 @@ func (w *watch) again(now time.Time, quiet bool) {
 	defer w.mu.Unlock()
 	switch {
 	case w.closed:
-	case quiet && len(w.suspects) == 0 && !w.stirred.Load():
+	case quiet && len(w.suspects) == 0 && !w.woken.Load():
 		w.timer = nil
 	default:
 		pause := w.due.Sub(now)
@@ -143,13 +145,13 @@ func (w *watch) again(now time.Time, quiet bool) {
 
 // passed returns how many ticks have passed, and sets the time of the next one.
 func (w *watch) passed(now time.Time) uint64 {
-	n := 1 + now.Sub(w.due)/Tick
+	n := 1 + now.Sub(w.due)/WatchInterval
 	if n < 1 || n > lag {
 		w.due, n = now, lag
 	} else {
-		w.due = w.due.Add((n - 1) * Tick)
+		w.due = w.due.Add((n - 1) * WatchInterval)
 	}
-	w.due = w.due.Add(Tick)
+	w.due = w.due.Add(WatchInterval)
 	return uint64(n)
 }
 
@@ -165,7 +167,7 @@ func (w *watch) look(tick uint64) {
 
 func (w *watch) below(r *row, tick uint64) {
 	if g := r.proc.Load(); g != nil {
-		since := g.box.hand.at()
+		since := g.mailbox.cursor.at()
 		if s := w.suspects[g]; since != 0 && since.tick() < tick && (s == nil || s.since != since) {
 			if s != nil && s.told {
 				r.stuck.Store(false)
@@ -174,13 +176,13 @@ func (w *watch) below(r *row, tick uint64) {
 		} else if since != 0 {
 			// The process may have just begun. The watch must stay on, although perhaps no process is woken
 			// before the next look.
-			w.stirred.Store(true)
+			w.woken.Store(true)
 		}
 		if since != 0 && since.tick() < tick {
-			g.box.release(g.box.turn.Swap(nil))
+			g.mailbox.release(g.mailbox.turn.Swap(nil))
 		}
-		if since == 0 && g.box.swollen.Load() {
-			g.box.trim()
+		if since == 0 && g.mailbox.oversized.Load() {
+			g.mailbox.trim()
 		}
 	}
 	for _, c := range r.rows() {
@@ -190,7 +192,7 @@ func (w *watch) below(r *row, tick uint64) {
 
 // examine reports what is known about a suspect. It removes suspects that have returned.
 func (w *watch) examine(g *guard, s *suspect, tick uint64, now time.Time) {
-	if g.box.hand.at() != s.since || g.abandoned.Load() {
+	if g.mailbox.cursor.at() != s.since || g.abandoned.Load() {
 		delete(w.suspects, g)
 		if s.told {
 			g.row.stuck.Store(false)
@@ -198,36 +200,36 @@ func (w *watch) examine(g *guard, s *suspect, tick uint64, now time.Time) {
 		return
 	}
 	child := g.row.child()
-	hard := patience(child, Status(g.row.status.Load()))
+	hard := limitOf(child, Status(g.row.status.Load()))
 	at := w.supply.sum - s.from // lower bound: it began at some time within its tick
-	if child.Soft != Unwatched && at >= child.Soft && !s.told {
+	if child.SoftTimeout != NoTimeout && at >= child.SoftTimeout && !s.told {
 		s.told = true
 		g.row.stuck.Store(true)
 		s.report = w.report(g, s.since, tick, now)
 		w.sys.emit(Stuck{g.row.about(g.inc(), now), at, s.report})
 	}
-	if hard != Unwatched && at >= hard && g.sup != nil &&
+	if hard != NoTimeout && at >= hard && g.sup != nil &&
 		(s.reported == 0 || tick-s.reported >= lookEvery) {
 		if s.report == nil {
 			s.report = w.report(g, s.since, tick, now)
 		}
 		s.reported = tick
-		g.sup.guard.box.PostSystemMessage(overdue{g, s.since, s.report})
+		g.sup.guard.mailbox.PostSystemMessage(overdue{g, s.since, s.report})
 	}
 }
 
-// patience returns how long a process may be at one thing. The start of a worker, and an end that
+// limitOf returns how long a process may be at one thing. The start of a worker, and an end that
 // was ordered, have limits that its supervisor enforces. A supervisor has no such limits, because
 // its start and end take as long as those of its children.
-func patience(c *Child, s Status) time.Duration {
+func limitOf(c *Child, s Status) time.Duration {
 	sup := c.Start.Type() == SupervisorType
 	switch {
 	case s == Running, s == Stopping && sup:
-		return c.Hard
+		return c.HardTimeout
 	case sup:
 		return c.StartTimeout
 	}
-	return Unwatched
+	return NoTimeout
 }
 
 // byPath orders suspects. Otherwise the order of a map would decide which suspect gets its stack

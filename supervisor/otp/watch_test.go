@@ -45,17 +45,17 @@ func TestTheWatchStaysForWhoHasJustBegun(t *testing.T) {
 		time.Sleep(time.Minute) // the watch is off now
 		w, row := &r.sys.watch, r.ref("a").row
 		tick := w.tick.Load()
-		at := &row.proc.Load().box.hand
+		at := &row.proc.Load().mailbox.cursor
 		for began, want := range map[uint64]bool{0: false, tick: true} {
-			w.stirred.Store(false)
+			w.woken.Store(false)
 			at.signal(began)
 			w.below(row, tick)
-			if w.stirred.Load() != want {
+			if w.woken.Load() != want {
 				t.Errorf("began at tick %d of %d: looked at again: %t", began, tick, !want)
 			}
 			at.rest()
 		}
-		w.stirred.Store(false)
+		w.woken.Store(false)
 	})
 }
 
@@ -67,13 +67,14 @@ func TestAPauseIsNotCounted(t *testing.T) {
 	for _, c := range []struct {
 		late time.Duration
 		want uint64
-	}{{0, 1}, {0, 1}, {Tick - 1, 1}, {Tick, 2}, {2*Tick + 1, 3}, {time.Hour, lag}, {0, 1},
+	}{{0, 1}, {0, 1}, {WatchInterval - 1, 1}, {WatchInterval, 2}, {2*WatchInterval + 1, 3},
+		{time.Hour, lag}, {0, 1},
 		{-time.Minute, lag}} {
 		now := w.due.Add(c.late)
 		if got := w.passed(now); got != c.want {
 			t.Errorf("%s late: %d ticks, want %d", c.late, got, c.want)
 		}
-		if next := w.due.Sub(now); next <= 0 || next > Tick {
+		if next := w.due.Sub(now); next <= 0 || next > WatchInterval {
 			t.Errorf("%s late: the next tick is due in %s", c.late, next)
 		}
 	}
@@ -87,13 +88,13 @@ func TestWhoIsBackWhenItIsToldOfIsLeftAlone(t *testing.T) {
 		h := newHang()
 		send(t, r.ref("a"), h)
 		synctest.Wait()
-		since := g.box.hand.at()
+		since := g.mailbox.cursor.at()
 		close(h.gate)
 		synctest.Wait()
 		next := newHang()
 		send(t, r.ref("a"), next)
 		synctest.Wait()
-		g.sup.guard.box.PostSystemMessage(overdue{g, since, g.newReport(ErrStuck, h, nil)})
+		g.sup.guard.mailbox.PostSystemMessage(overdue{g, since, g.newReport(ErrStuck, h, nil)})
 		synctest.Wait()
 		close(next.gate)
 		synctest.Wait()

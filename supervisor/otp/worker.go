@@ -9,14 +9,14 @@ type worker struct {
 
 func (w *worker) receive(msg any) error {
 	w.guard.sys.handle(w.guard.row.path, msg)
-	for range w.guard.sys.faults.Receive(w.guard.row.path, msg) {
+	for range w.guard.sys.faults.BeforeReceive(w.guard.row.path, msg) {
 		if w.guard.abandoned.Load() { // while a fault made it wait
 			return nil
 		}
 		if reason := w.behaviour.Receive(&w.Process, msg); reason != nil {
 			return reason
 		}
-		w.guard.owe(msg)
+		w.guard.trackReply(msg)
 	}
 	return nil
 }
@@ -29,7 +29,7 @@ func (w *worker) begin() {
 		return
 	}
 	r := w.guard.row
-	if err := w.guard.sys.faults.Begin(r.path); err != nil {
+	if err := w.guard.sys.faults.BeforeInit(r.path); err != nil {
 		w.guard.failed(err)
 		return
 	}
@@ -74,7 +74,9 @@ func (w *worker) patient() bool {
 		return false
 	}
 	if w.deadline == nil && !g.ordered && budget != Infinity {
-		w.deadline = g.sys.clock.AfterFunc(budget, func() { g.box.PostSystemMessage(giveUp{&w.Process}) })
+		w.deadline = g.sys.clock.AfterFunc(budget, func() {
+			g.mailbox.PostSystemMessage(giveUp{&w.Process})
+		})
 	}
 	return true
 }

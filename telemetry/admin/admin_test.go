@@ -126,7 +126,7 @@ func TestListenRefusesATakenPort(t *testing.T) {
 		second.Close()
 		t.Errorf("two listeners on %s", first.Addr())
 	}
-	if up := first.Up(); up.Name != "admin" || up.Addr != first.Addr().String() {
+	if up := first.UpEvent(); up.Name != "admin" || up.Addr != first.Addr().String() {
 		t.Errorf("Up = %+v", up)
 	}
 }

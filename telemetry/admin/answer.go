@@ -37,9 +37,9 @@ func problem(w http.ResponseWriter, status int, what, hint string) {
 	answer(w, status, &mcpdv1.Problem{Status: uint32(status), Error: what, Hint: hint})
 }
 
-// flagged reads a query parameter that is on or off. If it is neither, flagged answers the
+// boolParam reads a query parameter that is on or off. If it is neither, flagged answers the
 // request with an error.
-func flagged(w http.ResponseWriter, r *http.Request, name string) (on, ok bool) {
+func boolParam(w http.ResponseWriter, r *http.Request, name string) (on, ok bool) {
 	raw := r.URL.Query().Get(name)
 	if raw == "" {
 		return false, true

@@ -101,7 +101,7 @@ func TestIndexListsTheRoutes(t *testing.T) {
 	h := start(t, nil)
 	_, _, answer := h.do(http.MethodGet, "/", "")
 	for _, r := range (&handler{}).routes() {
-		if r.Is == "" || !strings.Contains(answer, r.Is) ||
+		if r.Description == "" || !strings.Contains(answer, r.Description) ||
 			!strings.Contains(answer, strings.TrimSuffix(r.Path, "{$}")) {
 			t.Errorf("%s %s is not in the list:\n%s", r.Method, r.Path, answer)
 		}

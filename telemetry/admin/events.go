@@ -11,11 +11,11 @@ import (
 
 // events answers with the remembered events, after a position if the request gives one.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
-	watch, ok := flagged(w, r, "watch")
+	watch, ok := boolParam(w, r, "watch")
 	if !ok {
 		return
 	}
-	after, ok := position(w, r)
+	after, ok := afterParam(w, r)
 	if !ok {
 		return
 	}
@@ -57,8 +57,8 @@ func (h *handler) watchEvents(w http.ResponseWriter, r *http.Request, after uint
 	}
 }
 
-// position returns the position after which a reader wants to continue.
-func position(w http.ResponseWriter, r *http.Request) (uint64, bool) {
+// afterParam returns the position after which a reader wants to continue.
+func afterParam(w http.ResponseWriter, r *http.Request) (uint64, bool) {
 	raw := r.Header.Get("Last-Event-ID")
 	if raw == "" {
 		raw = r.URL.Query().Get("after")

@@ -65,11 +65,11 @@ type Faults interface {
 
 // Route is one method of one path.
 type Route struct {
-	Method string
-	Path   string // a pattern of http.ServeMux without its method
-	Scope  Scope
-	Is     string // its description in GET /
-	Serve  http.HandlerFunc
+	Method      string
+	Path        string // a pattern of http.ServeMux without its method
+	Scope       Scope
+	Description string // its description in GET /
+	Serve       http.HandlerFunc
 }
 
 type handler struct {
@@ -129,7 +129,7 @@ func (h *handler) index(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	for _, r := range h.routes() {
 		fmt.Fprintf(w, "%-6s %-52s %-5s  %s\n", r.Method, strings.TrimSuffix(r.Path, "{$}"),
-			r.Scope, r.Is)
+			r.Scope, r.Description)
 	}
 }
 

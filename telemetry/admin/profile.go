@@ -16,11 +16,11 @@ func (h *handler) profile(w http.ResponseWriter, r *http.Request) {
 			"use goroutine, heap, allocs, threadcreate, block or mutex")
 		return
 	}
-	debug, ok := flagged(w, r, "debug")
+	debug, ok := boolParam(w, r, "debug")
 	if !ok {
 		return
 	}
-	collect, ok := flagged(w, r, "gc")
+	collect, ok := boolParam(w, r, "gc")
 	if !ok {
 		return
 	}

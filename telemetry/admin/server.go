@@ -39,14 +39,14 @@ func Listen(addr string, h http.Handler) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{listener: &spare{TCPListener: l.(*net.TCPListener)}}
+	s := &Server{listener: &reservingListener{TCPListener: l.(*net.TCPListener)}}
 	s.server = &http.Server{
 		Handler:           h,
 		MaxHeaderBytes:    maxHeader,
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       requestTime,
 		IdleTimeout:       idleTime,
-		ConnState:         s.bound,
+		ConnState:         s.limitConns,
 	}
 	return s, nil
 }
@@ -78,8 +78,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return errors.Join(ctx.Err(), err)
 }
 
-// bound closes connections beyond maxConns as they arrive.
-func (s *Server) bound(c net.Conn, state http.ConnState) {
+// limitConns closes connections beyond maxConns as they arrive.
+func (s *Server) limitConns(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		if s.conns.Add(1) > maxConns {
@@ -104,7 +104,7 @@ func (h *handler) metrics() http.HandlerFunc {
 	}).ServeHTTP
 }
 
-// Up returns the event of a listener that is bound.
-func (s *Server) Up() telemetry.ListenerUp {
+// UpEvent returns the event of a listener that is bound.
+func (s *Server) UpEvent() telemetry.ListenerUp {
 	return telemetry.ListenerUp{Name: "admin", Addr: s.Addr().String()}
 }

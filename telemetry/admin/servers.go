@@ -13,14 +13,14 @@ import (
 
 // Operate performs an operator's action on a server: restart, quarantine or release. It returns
 // the state of the server afterwards. ErrNoServer says that there is no server of that name,
-// ErrPutAway that the server must be released first.
+// ErrQuarantined that the server must be released first.
 type Operate func(ctx context.Context, tenant, server, verb string) (*mcpdv1.Server, error)
 
 // ErrNoServer says that no such server is configured.
 var ErrNoServer = errors.New("no such server")
 
-// ErrPutAway says that an operator has quarantined the server that should be restarted.
-var ErrPutAway = errors.New("an operator has quarantined it")
+// ErrQuarantined says that an operator has quarantined the server that should be restarted.
+var ErrQuarantined = errors.New("an operator has quarantined it")
 
 // servers lists the servers of all tenants or of one.
 func (h *handler) servers(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +48,7 @@ func (h *handler) operate(verb string) http.HandlerFunc {
 		switch {
 		case errors.Is(err, ErrNoServer):
 			problem(w, http.StatusNotFound, err.Error(), "GET /admin/v1/servers lists them")
-		case errors.Is(err, ErrPutAway):
+		case errors.Is(err, ErrQuarantined):
 			problem(w, http.StatusConflict, err.Error(), "mcpd server release allows it to start again")
 		case err != nil:
 			problem(w, http.StatusInternalServerError, telemetry.Clean(err.Error(), telemetry.MaxValue),

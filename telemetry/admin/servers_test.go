@@ -29,7 +29,7 @@ func TestServersAreShownAndOperated(t *testing.T) {
 			case "nothing":
 				return nil, ErrNoServer
 			case "away":
-				return nil, ErrPutAway
+				return nil, ErrQuarantined
 			case "unstored":
 				return nil, errors.New("it is done, but would not survive a restart of the host")
 			}

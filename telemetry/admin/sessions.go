@@ -20,7 +20,7 @@ const (
 
 // sessions lists the sessions of all tenants or of one, most recently used first.
 func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
-	limit, ok := limited(w, r)
+	limit, ok := limitParam(w, r)
 	if !ok {
 		return
 	}
@@ -45,7 +45,7 @@ func (h *handler) sessions(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, body)
 }
 
-func limited(w http.ResponseWriter, r *http.Request) (int, bool) {
+func limitParam(w http.ResponseWriter, r *http.Request) (int, bool) {
 	raw := r.URL.Query().Get("limit")
 	if raw == "" {
 		return defaultSessions, true

@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	// spares is how many file descriptors the listener reserves for its connections, so that a probe
-	// and an operator are answered when the process has no descriptor left. It is one for each, and
-	// as many again because other code that waits for a descriptor may be faster.
-	spares = 4
+	// reservedDescriptors is how many file descriptors the listener reserves for its connections, so
+	// that a probe and an operator are answered when the process has no descriptor left. It is one for
+	// each, and as many again because other code that waits for a descriptor may be faster.
+	reservedDescriptors = 4
 	// lookEvery is how long a listener without descriptors waits for a connection before it checks
 	// again whether descriptors are available.
 	lookEvery = 100 * time.Millisecond
 )
 
-// spare is a listener that accepts connections even when the process may not open another file.
-type spare struct {
+// reservingListener is a listener that accepts connections even when the process may not open
+// another file.
+type reservingListener struct {
 	*net.TCPListener
 
 	mu     sync.Mutex // guards the fields below
@@ -32,19 +33,19 @@ type spare struct {
 
 // Accept waits for a connection. It fails for lack of descriptors only when a client is waiting
 // and the reserved descriptors are used up.
-func (s *spare) Accept() (net.Conn, error) {
+func (s *reservingListener) Accept() (net.Conn, error) {
 	for {
 		s.fill()
 		c, err := s.TCPListener.Accept()
-		for full(err) && s.waited() { // the kernel also refuses when no client is waiting
-			if !s.give() {
+		for full(err) && s.clientWaiting() { // the kernel also refuses when no client is waiting
+			if !s.free() {
 				return nil, err
 			}
 			c, err = s.TCPListener.Accept()
 		}
 		switch {
 		case err == nil:
-			return &spared{c, s}, nil
+			return &reservedConn{c, s}, nil
 		case !full(err):
 			return nil, err
 		}
@@ -55,8 +56,8 @@ func full(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// waited reports whether a client is waiting to be accepted, or arrives within lookEvery.
-func (s *spare) waited() (is bool) {
+// clientWaiting reports whether a client is waiting to be accepted, or arrives within lookEvery.
+func (s *reservingListener) clientWaiting() (is bool) {
 	c, err := s.SyscallConn()
 	if err != nil {
 		return false
@@ -71,10 +72,10 @@ func (s *spare) waited() (is bool) {
 }
 
 // fill opens the missing descriptors, as far as it can.
-func (s *spare) fill() {
+func (s *reservingListener) fill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !s.closed && len(s.files) < spares {
+	for !s.closed && len(s.files) < reservedDescriptors {
 		f, err := os.Open(os.DevNull)
 		if err != nil {
 			return
@@ -83,8 +84,8 @@ func (s *spare) fill() {
 	}
 }
 
-// give frees one reserved descriptor, if there is one left.
-func (s *spare) give() bool {
+// free frees one reserved descriptor, if there is one left.
+func (s *reservingListener) free() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := len(s.files) - 1
@@ -97,22 +98,22 @@ func (s *spare) give() bool {
 }
 
 // Close closes the listener and all reserved descriptors.
-func (s *spare) Close() error {
+func (s *reservingListener) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	for s.give() {
+	for s.free() {
 	}
 	return s.TCPListener.Close()
 }
 
-// spared is a connection whose descriptor becomes a reserved one when it is closed.
-type spared struct {
+// reservedConn is a connection whose descriptor becomes a reserved one when it is closed.
+type reservedConn struct {
 	net.Conn
-	to *spare
+	to *reservingListener
 }
 
-func (c *spared) Close() error {
+func (c *reservedConn) Close() error {
 	err := c.Conn.Close()
 	c.to.fill()
 	return err

@@ -12,8 +12,8 @@ func TestSpareDescriptorsAreTakenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &spare{TCPListener: l.(*net.TCPListener)}
-	if s.waited() {
+	s := &reservingListener{TCPListener: l.(*net.TCPListener)}
+	if s.clientWaiting() {
 		t.Error("somebody waits though nobody connects")
 	}
 	client, err := net.Dial("tcp", l.Addr().String())
@@ -21,23 +21,24 @@ func TestSpareDescriptorsAreTakenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if !s.waited() {
+	if !s.clientWaiting() {
 		t.Error("nobody waits though somebody connects")
 	}
 	c, err := s.Accept()
-	if err != nil || len(s.files) != spares {
-		t.Fatalf("%v with %d spare descriptors, want %d", err, len(s.files), spares)
+	if err != nil || len(s.files) != reservedDescriptors {
+		t.Fatalf("%v with %d spare descriptors, want %d", err, len(s.files), reservedDescriptors)
 	}
-	for range spares {
-		if !s.give() {
+	for range reservedDescriptors {
+		if !s.free() {
 			t.Fatal("there are fewer")
 		}
 	}
-	if s.give() {
+	if s.free() {
 		t.Error("there are more")
 	}
-	if err := c.Close(); err != nil || len(s.files) != spares {
-		t.Errorf("%v with %d spare descriptors after the connection, want %d", err, len(s.files), spares)
+	if err := c.Close(); err != nil || len(s.files) != reservedDescriptors {
+		t.Errorf("%v with %d spare descriptors after the connection, want %d", err, len(s.files),
+			reservedDescriptors)
 	}
 	if err := s.Close(); err != nil || len(s.files) != 0 {
 		t.Errorf("%v with %d spare descriptors after the listener", err, len(s.files))

@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	// treeGap is the least time between two snapshots of a stream. Four a second is as fast as a
-	// person reads.
-	treeGap = 250 * time.Millisecond
-	// treeIdle is when a snapshot is taken without an event, because mailboxes change without one.
-	treeIdle = time.Second
+	// minTreeInterval is the least time between two snapshots of a stream. Four a second is as fast as
+	// a person reads.
+	minTreeInterval = 250 * time.Millisecond
+	// maxTreeInterval is when a snapshot is taken without an event, because mailboxes change without
+	// one.
+	maxTreeInterval = time.Second
 	// keepAlive is how often a silent stream sends a comment. It is within the idle time of common
 	// proxies.
 	keepAlive = 15 * time.Second
@@ -99,7 +100,7 @@ func (s *stream) wait(ctx context.Context, more <-chan struct{}, most time.Durat
 }
 
 // watchTree sends the tree whenever it differs from the last one that was sent. Changes within
-// treeGap are sent as one.
+// minTreeInterval are sent as one.
 func (h *handler) watchTree(w http.ResponseWriter, r *http.Request, all bool) {
 	s, done, ok := h.open(w)
 	if !ok {
@@ -115,7 +116,8 @@ func (h *handler) watchTree(w http.ResponseWriter, r *http.Request, all bool) {
 			}
 			sent = now
 		}
-		if !s.wait(r.Context(), nil, treeGap) || !s.wait(r.Context(), more, treeIdle-treeGap) {
+		if !s.wait(r.Context(), nil, minTreeInterval) ||
+			!s.wait(r.Context(), more, maxTreeInterval-minTreeInterval) {
 			return
 		}
 	}

@@ -86,7 +86,7 @@ func TestTreeIsStreamed(t *testing.T) {
 	for decode().GetRestarts() != changes {
 		snapshots++
 	}
-	if most := int(time.Since(began)/treeGap) + 1; snapshots > most {
+	if most := int(time.Since(began)/minTreeInterval) + 1; snapshots > most {
 		t.Errorf("%d snapshots for %d quick changes, want at most %d", snapshots+1, changes, most+1)
 	}
 }

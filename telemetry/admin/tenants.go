@@ -13,7 +13,7 @@ import (
 
 // OperateTenant performs an operator's action on a tenant: restart, quarantine or release. It
 // returns the standing of the tenant as soon as the standing is stored; the state says if the
-// tenant is being stopped or started. Its errors are ErrNoTenant and ErrPutAway.
+// tenant is being stopped or started. Its errors are ErrNoTenant and ErrQuarantined.
 type OperateTenant func(ctx context.Context, tenant, verb string) (*mcpdv1.Tenant, error)
 
 // ErrNoTenant says that no such tenant is configured.
@@ -41,7 +41,7 @@ func (h *handler) operateTenant(verb string) http.HandlerFunc {
 		switch {
 		case errors.Is(err, ErrNoTenant):
 			problem(w, http.StatusNotFound, err.Error(), "GET /admin/v1/tenants lists them")
-		case errors.Is(err, ErrPutAway):
+		case errors.Is(err, ErrQuarantined):
 			problem(w, http.StatusConflict, err.Error(), "mcpd tenant release allows it to start again")
 		case err != nil:
 			problem(w, http.StatusInternalServerError, telemetry.Clean(err.Error(), telemetry.MaxValue),

@@ -33,8 +33,8 @@ func Tree(n otp.Node, all bool) *mcpdv1.Node {
 	if !n.Since.IsZero() {
 		out.Since = timestamppb.New(n.Since)
 	}
-	if n.Hung > 0 {
-		out.Hung = proto.Uint32(telemetry.Count(n.Hung))
+	if n.Isolated > 0 {
+		out.Hung = proto.Uint32(telemetry.Count(n.Isolated))
 	}
 	if n.Stuck {
 		out.Stuck = proto.Bool(true)
@@ -43,7 +43,7 @@ func Tree(n otp.Node, all bool) *mcpdv1.Node {
 		describe(out, u)
 	}
 	if t, ok := n.Extra.(telemetry.TenantStatus); ok &&
-		(t.Cause != "" || t.State != "running" || t.Keeps != "") {
+		(t.Cause != "" || t.State != "running" || t.Usage != "") {
 		describeTenant(out, t)
 	}
 	shown := n.Children
@@ -91,8 +91,8 @@ func describe(out *mcpdv1.Node, u telemetry.UpstreamStatus) {
 	if u.Revision != "" {
 		out.Revision = proto.String(u.Revision)
 	}
-	if u.Odd != "" {
-		out.Odd = proto.String(telemetry.Clean(u.Odd, telemetry.MaxValue))
+	if u.ItemIssues != "" {
+		out.Odd = proto.String(telemetry.Clean(u.ItemIssues, telemetry.MaxValue))
 	}
 	if u.Waits != "" {
 		out.Waits = proto.String(telemetry.Clean(u.Waits, telemetry.MaxValue))
@@ -104,8 +104,8 @@ func describe(out *mcpdv1.Node, u telemetry.UpstreamStatus) {
 
 func describeTenant(out *mcpdv1.Node, t telemetry.TenantStatus) {
 	out.State = proto.String(t.State)
-	if t.Keeps != "" {
-		out.Keeps = proto.String(telemetry.Clean(t.Keeps, telemetry.MaxValue))
+	if t.Usage != "" {
+		out.Keeps = proto.String(telemetry.Clean(t.Usage, telemetry.MaxValue))
 	}
 	if t.Cause != "" {
 		out.Cause = proto.String(telemetry.Clean(t.Cause, telemetry.MaxValue))
@@ -166,11 +166,11 @@ func changed(n otp.Node) time.Time {
 }
 
 func (h *handler) tree(w http.ResponseWriter, r *http.Request) {
-	all, ok := flagged(w, r, "all")
+	all, ok := boolParam(w, r, "all")
 	if !ok {
 		return
 	}
-	watch, ok := flagged(w, r, "watch")
+	watch, ok := boolParam(w, r, "watch")
 	if !ok {
 		return
 	}

@@ -23,7 +23,7 @@ func TestTreeAsJSON(t *testing.T) {
 		Since: time.Unix(1000, 0),
 		Children: []otp.Node{{
 			ID: "files", Path: "mcpd/files", Restart: otp.Transient, Status: otp.Running, Restarts: 2,
-			Since: time.Unix(2000, 0), Incarnation: 3, Mailbox: 4, Hung: 1,
+			Since: time.Unix(2000, 0), Incarnation: 3, Mailbox: 4, Isolated: 1,
 			Extra: telemetry.UpstreamStatus{
 				Tenant: "acme", Server: "files", Link: "stdio", State: telemetry.StateBackoff,
 				Ending: telemetry.Ending{Cause: "exit code 1\n"}, PID: 4711, Revision: "2025-11-25",
@@ -59,7 +59,7 @@ func TestTreeSaysWhatATenantKeeps(t *testing.T) {
 	if n := Tree(row, false); n.State != nil || n.Keeps != nil {
 		t.Errorf("nothing is to be said, and it says %v", n)
 	}
-	row.Extra = telemetry.TenantStatus{Tenant: "acme", State: "running", Keeps: "30.0 MiB"}
+	row.Extra = telemetry.TenantStatus{Tenant: "acme", State: "running", Usage: "30.0 MiB"}
 	if n := Tree(row, false); n.GetState() != "running" || n.GetKeeps() != "30.0 MiB" {
 		t.Errorf("it says %v", n)
 	}

@@ -16,7 +16,7 @@ type Shared struct {
 	mu    sync.Mutex // guards the fields below, and the order of emitted events
 	tally Tally
 	timer clock.Timer // nil while no event waits
-	over  bool
+	ended bool
 }
 
 // NewShared returns a Shared. It has no timer before the first drop that must wait.
@@ -27,21 +27,21 @@ func NewShared(c clock.Clock, emit telemetry.Sink) *Shared { return &Shared{emit
 func (s *Shared) Notification(e telemetry.NotificationDropped) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.ended {
 		s.emit(e)
 		return
 	}
 	if all, tell := Drop(&s.tally, e, s.clock.Now()); tell {
 		s.emit(all)
 	}
-	s.time()
+	s.schedule()
 }
 
 // End reports everything that waits. It is idempotent.
 func (s *Shared) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true
+	s.ended = true
 	if s.timer != nil {
 		s.timer.Stop()
 		s.timer = nil
@@ -56,17 +56,17 @@ func (s *Shared) due() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.timer = nil
-	if s.over {
+	if s.ended {
 		return
 	}
 	for _, e := range s.tally.Due(s.clock.Now()) {
 		s.emit(e)
 	}
-	s.time()
+	s.schedule()
 }
 
-// time starts the timer if events wait. The mutex is held.
-func (s *Shared) time() {
+// schedule starts the timer if events wait. The mutex is held.
+func (s *Shared) schedule() {
 	if s.timer != nil {
 		return
 	}

@@ -46,15 +46,15 @@ func (k kind) compare(other kind) int {
 
 // sum is the sum of one kind.
 type sum struct {
-	told  time.Time // when it was last reported
-	last  telemetry.Event
-	count uint32 // drops that are not reported yet
+	reported time.Time // when it was last reported
+	last     telemetry.Event
+	count    uint32 // drops that are not reported yet
 }
 
 // take returns the event for all unreported drops and resets the sum.
 func (s *sum) take(now time.Time) telemetry.Event {
 	e := s.event()
-	s.told, s.last, s.count = now, nil, 0
+	s.reported, s.last, s.count = now, nil, 0
 	return e
 }
 
@@ -72,7 +72,7 @@ func (s *sum) event() telemetry.Event {
 
 func (s *sum) waits() bool { return s.count > 0 }
 
-func (s *sum) over(now time.Time) bool { return now.Sub(s.told) >= Every }
+func (s *sum) over(now time.Time) bool { return now.Sub(s.reported) >= Every }
 
 // Drop counts e for as many drops as e.Count says. If an event is due, tell is true and all
 // covers this drop and all unreported ones.
@@ -95,7 +95,7 @@ func (t *Tally) drop(k kind, e telemetry.Event, count uint32, now time.Time) (al
 		if t.sums == nil {
 			t.sums = map[kind]*sum{}
 		}
-		s = &sum{told: now.Add(-Every)}
+		s = &sum{reported: now.Add(-Every)}
 		t.sums[k] = s
 	}
 	s.last, s.count = e, s.count+count
@@ -116,7 +116,7 @@ func (t *Tally) forget(now time.Time) {
 
 // Due returns the events that have waited long enough and are to be emitted now.
 func (t *Tally) Due(now time.Time) (due []telemetry.Event) {
-	for _, s := range order.By(t.sums, kind.compare) {
+	for _, s := range order.SortedBy(t.sums, kind.compare) {
 		if s.waits() && s.over(now) {
 			due = append(due, s.take(now))
 		}
@@ -127,7 +127,7 @@ func (t *Tally) Due(now time.Time) (due []telemetry.Event) {
 // Next returns how long it takes until an event is due; any is false if none waits.
 func (t *Tally) Next(now time.Time) (wait time.Duration, any bool) {
 	for _, s := range t.sums {
-		if left := s.told.Add(Every).Sub(now); s.waits() && (!any || left < wait) {
+		if left := s.reported.Add(Every).Sub(now); s.waits() && (!any || left < wait) {
 			wait, any = left, true
 		}
 	}
@@ -136,7 +136,7 @@ func (t *Tally) Next(now time.Time) (wait time.Duration, any bool) {
 
 // Rest returns the events for all unreported drops. It is for a caller that ends.
 func (t *Tally) Rest() (rest []telemetry.Event) {
-	for _, s := range order.By(t.sums, kind.compare) {
+	for _, s := range order.SortedBy(t.sums, kind.compare) {
 		if s.waits() {
 			rest = append(rest, s.event())
 		}

@@ -30,8 +30,8 @@ type Conn struct {
 	who    fault.Who
 
 	// The following fields are used by the caller of Recv.
-	held []held // delayed or duplicated messages, in the order of their time
-	end  error  // the error that Recv returns from now on
+	delayed []held // delayed or duplicated messages, in the order of their time
+	end     error  // the error that Recv returns from now on
 }
 
 type held struct {
@@ -89,7 +89,7 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 		case fault.Cut:
 			c.end = fmt.Errorf("%w: %w", e, io.ErrUnexpectedEOF)
 		case fault.Garble, fault.Truncate:
-			if in, ok := spoil(in, e); ok {
+			if in, ok := garble(in, e); ok {
 				return in, nil
 			}
 		case fault.Duplicate:
@@ -108,22 +108,22 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 
 // hold keeps a message for d. It reports false, and does not keep it, when too many are held.
 func (c *Conn) hold(in transport.Inbound, d time.Duration) bool {
-	if len(c.held) >= MaxHeld {
+	if len(c.delayed) >= MaxHeld {
 		return false
 	}
-	c.held = append(c.held, held{in, time.Now().Add(d)})
-	slices.SortStableFunc(c.held, func(a, b held) int { return a.at.Compare(b.at) })
+	c.delayed = append(c.delayed, held{in, time.Now().Add(d)})
+	slices.SortStableFunc(c.delayed, func(a, b held) int { return a.at.Compare(b.at) })
 	return true
 }
 
 // next returns the message that is due, else the next of the connection. Struck says that a fault
 // has struck it already; it is not struck again.
 func (c *Conn) next(ctx context.Context) (in transport.Inbound, struck bool, err error) {
-	if len(c.held) == 0 {
+	if len(c.delayed) == 0 {
 		in, err = c.Upstream.Recv(ctx)
 		return in, false, err
 	}
-	if due := c.held[0].at; time.Now().Before(due) {
+	if due := c.delayed[0].at; time.Now().Before(due) {
 		wait, cancel := context.WithDeadline(ctx, due)
 		defer cancel()
 		in, err = c.Upstream.Recv(wait)
@@ -131,15 +131,15 @@ func (c *Conn) next(ctx context.Context) (in transport.Inbound, struck bool, err
 			return in, false, err
 		}
 	}
-	in = c.held[0].in
-	c.held = slices.Delete(c.held, 0, 1)
+	in = c.delayed[0].in
+	c.delayed = slices.Delete(c.delayed, 0, 1)
 	return in, true, nil
 }
 
-// spoil returns the effect of a message whose bytes are no longer JSON. A response fails the
+// garble returns the effect of a message whose bytes are no longer JSON. A response fails the
 // request that it answers, if its id can still be read. Any other message is lost, as with a real
 // connection.
-func spoil(in transport.Inbound, e fault.Effect) (transport.Inbound, bool) {
+func garble(in transport.Inbound, e fault.Effect) (transport.Inbound, bool) {
 	if in.Message.Method != "" {
 		return transport.Inbound{}, false
 	}
@@ -150,7 +150,7 @@ func spoil(in transport.Inbound, e fault.Effect) (transport.Inbound, bool) {
 		bytes[0] = '~'
 	}
 	_, why := jsonrpc.Decode(bytes, protocol.UpstreamLimits())
-	id, _ := jsonrpc.Glimpse(bytes)
+	id, _ := jsonrpc.PeekID(bytes)
 	id = cmp.Or(id, in.Related) // a response on the stream of its request needs no id
 	return transport.Inbound{Related: id, Err: fmt.Errorf("%w: %w", e, why),
 		Written: true}, !id.IsZero()

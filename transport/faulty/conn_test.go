@@ -164,7 +164,7 @@ func TestWhatIsSpoiltFailsItsRequestOnly(t *testing.T) {
 		r.say(9, 10)
 		for range 2 {
 			if _, err := r.conn.Recv(r.Context()); !errors.Is(err, io.ErrUnexpectedEOF) ||
-				!transport.Severed(err) {
+				!transport.IsConnectionLost(err) {
 				t.Errorf("a cut connection says %v", err)
 			}
 		}

@@ -68,12 +68,12 @@ func (q *request) read() {
 // it.
 func (q *request) exchange(method string, e *exchange) {
 	e.room = q.guard.Room(q.target.Endpoint)
-	defer e.leave()
+	defer e.abandon()
 	if err := q.ask(method, e); err != nil {
 		q.fail(q.w, q.r, q.target.Endpoint, err)
 		return
 	}
-	defer q.leave(e)
+	defer q.cancelIfDeclared(e)
 	if e.streams {
 		q.stream(e, false)
 		return
@@ -93,7 +93,7 @@ func (q *request) exchange(method string, e *exchange) {
 
 // leave cancels a request that has no outcome yet, if its client has declared that it cancels
 // (S3-41, S3-42).
-func (q *request) leave(e *exchange) {
+func (q *request) cancelIfDeclared(e *exchange) {
 	if !e.ended() && q.client.Has(terms.Cancellation) {
 		q.session.Cancel(e)
 	}

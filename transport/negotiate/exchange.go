@@ -21,7 +21,7 @@ type exchange struct {
 	level    string // level of the log lines that the client gets; "" for none
 	streams  bool   // messages before the outcome are kept
 
-	room *transport.Room // counts the outcome until it is read
+	room *transport.ByteBudget // counts the outcome until it is read
 
 	wake chan struct{} // holds a token when something is new
 
@@ -82,7 +82,7 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 
 // leave notes that the client does not read the outcome any more, and releases the room of the
 // outcome.
-func (e *exchange) leave() {
+func (e *exchange) abandon() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.done && !e.left {

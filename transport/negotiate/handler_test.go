@@ -34,8 +34,8 @@ type rig struct {
 
 func start(t *testing.T, change func(f *fake)) *rig {
 	f := &fake{sessions: map[string]*fakeSession{}, cancelled: make(chan struct{}, 16)}
-	f.rules.Needs[terms.Tool].Capability,
-		f.rules.Needs[terms.Subscription].Capability = terms.Sampling, terms.Notifications
+	f.rules.Requires[terms.Tool].Capability,
+		f.rules.Requires[terms.Subscription].Capability = terms.Sampling, terms.Notifications
 	f.rules.Anonymous[terms.Tool], f.rules.Anonymous[terms.Resource] = true, true
 	f.scripts = map[string]func(*fakeSession, jsonrpc.Message, transport.Sink) error{
 		"server/discover": result(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{"subscribe":true}},` +
@@ -333,8 +333,8 @@ func TestBodyWithoutRoomIsToldToComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := transport.NewRoom(10)
 		room.Add(1)
-		bodies := func(streamable.Endpoint) *transport.Room { return room }
-		guard := streamable.NewHandler(streamable.Options{Bodies: bodies})
+		bodies := func(streamable.Endpoint) *transport.ByteBudget { return room }
+		guard := streamable.NewHandler(streamable.Options{BodyRoom: bodies})
 		r := httptest.NewRequest("POST", "http://localhost/tool/a",
 			strings.NewReader(`{"pad":"`+strings.Repeat("x", 3*transport.Large)+`"}`))
 		r.Header.Set("Content-Type", "application/json")

@@ -58,7 +58,7 @@ func (q *request) negotiate() {
 			q.close()
 		}
 	}()
-	server, ok := q.introduce()
+	server, ok := q.discover()
 	if !ok {
 		return
 	}
@@ -81,9 +81,9 @@ func (q *request) close() {
 	_ = q.session.Close(ctx)
 }
 
-// introduce asks the servers for their capabilities and lists. False means that the client has got
+// discover asks the servers for their capabilities and lists. False means that the client has got
 // an error response, or has gone.
-func (q *request) introduce() (s terms.Server, ok bool) {
+func (q *request) discover() (s terms.Server, ok bool) {
 	s.Rules = q.rules
 	result, e := q.inquire("server/discover", nil)
 	if e != nil {

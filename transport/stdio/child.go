@@ -17,17 +17,17 @@ import (
 // hand it to the next, and it outlives them. Its last holder must call Stop, also when the program
 // has exited by itself.
 type Child struct {
-	h       *handle
-	ladder  Ladder
-	stdin   *os.File
-	stdout  *os.File
-	stderr  *stderr
-	settled func()
-	trace   trace
-	group   *cgroup.Group // nil without limits that need a control group
-	hurry   chan struct{} // closed when the ladder is at its last step
-	hurried func()        // closes it
-	spoke   atomic.Bool
+	h          *handle
+	ladder     Ladder
+	stdin      *os.File
+	stdout     *os.File
+	stderr     *stderr
+	settled    func()
+	trace      trace
+	group      *cgroup.Group // nil without limits that need a control group
+	lastStep   chan struct{} // closed when the ladder is at its last step
+	atLastStep func()        // closes it
+	hasSettled atomic.Bool
 
 	// exited is closed when the program has exited; it guards exit.
 	exited chan struct{}
@@ -50,13 +50,15 @@ type trace struct {
 func newChild(spec Spec, h *handle, p *pipes, settled func()) *Child {
 	hurry, exited := make(chan struct{}), make(chan struct{})
 	return &Child{
-		hurry:   hurry,
-		hurried: sync.OnceFunc(func() { close(hurry) }),
-		h:       h,
-		ladder:  spec.Ladder,
-		stdin:   p.stdin,
-		stdout:  p.stdout,
-		stderr:  newStderr(p.stderr, spec.Stderr, func() { _ = h.signalGroup(syscall.SIGKILL) }, exited),
+		lastStep:   hurry,
+		atLastStep: sync.OnceFunc(func() { close(hurry) }),
+		h:          h,
+		ladder:     spec.Ladder,
+		stdin:      p.stdin,
+		stdout:     p.stdout,
+		stderr: newStderr(p.stderr, spec.Stderr, func() {
+			_ = h.signalGroup(syscall.SIGKILL)
+		}, exited),
 		settled: settled,
 		exited:  exited,
 		gone:    make(chan struct{}),
@@ -78,7 +80,7 @@ func (c *Child) run(ended func()) {
 	// Writers get an error at once, even if a process left behind holds the other end.
 	c.stdin.Close()
 	c.stdout.SetReadDeadline(time.Now().Add(drainTime)) // readers get one when the rest is read
-	group, strays := c.h.sweep(c.ladder), c.trace.orphans.sweep(c.trace.mark, c.ladder, c.hurry)
+	group, strays := c.h.sweep(c.ladder), c.trace.orphans.sweep(c.trace.mark, c.ladder, c.lastStep)
 	c.group.Kill() // processes that both sweeps missed
 	c.survived = !c.group.Remove(c.ladder.Kill) || !group || !strays
 	c.trace.watcher.forget(c.trace.group)
@@ -125,12 +127,12 @@ func (c *Child) Gone() <-chan struct{} { return c.gone }
 // Settled notes that the program has started up, and makes room for the next start. It may be
 // called more than once.
 func (c *Child) Settled() {
-	c.spoke.Store(true)
+	c.hasSettled.Store(true)
 	c.settled()
 }
 
 // HasSettled reports whether Settled was called.
-func (c *Child) HasSettled() bool { return c.spoke.Load() }
+func (c *Child) HasSettled() bool { return c.hasSettled.Load() }
 
 // Signal sends sig to the program alone. It returns os.ErrProcessDone once the program has ended,
 // and never reaches another process.
@@ -149,7 +151,7 @@ func (c *Child) Stop(ctx context.Context) error {
 		defer close(drained)
 		c.discardOutput()
 	}()
-	c.climb(ctx)
+	c.runLadder(ctx)
 	c.stdout.Close()
 	<-drained
 	select {
@@ -163,8 +165,8 @@ func (c *Child) Stop(ctx context.Context) error {
 		c.ladder.Kill)
 }
 
-// climb takes the steps of the ladder until the group is gone.
-func (c *Child) climb(ctx context.Context) {
+// runLadder takes the steps of the ladder until the group is gone.
+func (c *Child) runLadder(ctx context.Context) {
 	hard := ctx
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -182,7 +184,7 @@ func (c *Child) climb(ctx context.Context) {
 	}
 	_ = c.h.signalGroup(syscall.SIGKILL)
 	c.group.Kill()
-	c.hurried()
+	c.atLastStep()
 	c.await(nil, c.ladder.Kill)
 }
 
@@ -215,7 +217,7 @@ func (c *Child) discardOutput() {
 // discard ends a child that has no owner and gets none.
 func (c *Child) discard() {
 	_ = c.h.signalGroup(syscall.SIGKILL) // an error means that it has ended already
-	c.hurried()
+	c.atLastStep()
 	c.stdin.Close()
 	c.stdout.Close()
 }

@@ -293,7 +293,7 @@ func TestStartsWaitForTheirTurn(t *testing.T) {
 	for i, tenant := range []string{"a", "a", "b"} {
 		all.Go(func() {
 			sp := spec("leave")
-			sp.For = tenant
+			sp.Tenant = tenant
 			c, err := s.Start(within(t), sp)
 			if err != nil {
 				t.Error(err)

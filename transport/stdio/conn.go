@@ -21,7 +21,7 @@ type Options struct {
 	// MaxMessage bounds one message of the server, in bytes. 0 is MaxMessage.
 	MaxMessage int
 	// MaxDepth and MaxMembers bound the nesting of one message, and the members of one object. 0 is
-	// protocol.MaxAnswerDepth and protocol.MaxAnswerMembers.
+	// protocol.MaxUpstreamDepth and protocol.MaxUpstreamMembers.
 	MaxDepth, MaxMembers int
 	// Queue is how many messages may wait for the server to read them. 0 is enough for
 	// protocol.MaxPending requests.
@@ -30,7 +30,7 @@ type Options struct {
 	// with a negative number when bytes are written or dropped. It must not wait, and may be nil.
 	Queued func(bytes int)
 	// Room bounds the bytes of responses until their clients have read them. Nil has no bound.
-	Room *transport.Room
+	Room *transport.ByteBudget
 	// Stray is called for each line of the server that is no message, in the goroutine that calls
 	// Recv. It may be nil.
 	Stray func(Stray)
@@ -38,10 +38,10 @@ type Options struct {
 
 // Stray is a line among a server's messages that is no message.
 type Stray struct {
-	Line string // the beginning, at most 256 bytes
-	Cut  bool   // the line was longer
-	Why  error  // why it is no message
-	Run  int    // its number among consecutive stray lines, from 1
+	Line      string // the beginning, at most 256 bytes
+	Truncated bool   // the line was longer
+	Err       error  // why it is no message
+	Run       int    // its number among consecutive stray lines, from 1
 }
 
 // Conn is an upstream connection over a child's standard input and output. Recv is for one caller
@@ -54,24 +54,24 @@ type Conn struct {
 	out     *queue
 	written chan struct{} // closed when the writer has ended
 	broken  atomic.Bool   // the writer ended because the server takes no more bytes
-	stopped sight         // detects a server that a signal has stopped
+	stopped stopDetector  // detects a server that a signal has stopped
 
-	version atomic.Uint32          // protocol.Version; 0 before the handshake
-	said    atomic.Pointer[string] // the beginning of the last stray line; nil for none
-	closing atomic.Bool
-	close   func(context.Context) error
+	version   atomic.Uint32          // protocol.Version; 0 before the handshake
+	lastStray atomic.Pointer[string] // the beginning of the last stray line; nil for none
+	closing   atomic.Bool
+	close     func(context.Context) error
 
-	reading sync.Mutex // held during Recv; guards what follows
-	src     output
-	in      lines
-	ready   []transport.Inbound // was read already, or found lost at the end
-	inARow  int                 // consecutive stray lines
-	settled bool
-	// astrayBytes counts the bytes of consecutive stray lines, with strayLine for each.
-	astrayBytes int
-	end         error          // the error that Recv returns from now on
-	strays      transport.Pace // rate-limits stray lines
-	spared      bool           // the rest in the pipe was exempted from the rate limit
+	reading  sync.Mutex // held during Recv; guards what follows
+	src      output
+	in       lines
+	ready    []transport.Inbound // was read already, or found lost at the end
+	strayRun int                 // consecutive stray lines
+	settled  bool
+	// strayBytes counts the bytes of consecutive stray lines, with strayLine for each.
+	strayBytes int
+	end        error                 // the error that Recv returns from now on
+	strays     transport.RateLimiter // rate-limits stray lines
+	exempted   bool                  // the rest in the pipe was exempted from the rate limit
 }
 
 var _ transport.Upstream = (*Conn)(nil)
@@ -90,11 +90,11 @@ func NewConn(child *Child, o Options) *Conn {
 		out: newQueue(bounds{count: cmp.Or(o.Queue, maxQueued), bytes: maxQueuedBytes,
 			urgent: maxRepliedBytes}, o.Queued),
 		written: make(chan struct{}),
-		stopped: sight{began: time.Now()},
+		stopped: stopDetector{began: time.Now()},
 	}
 	c.stopped.heard() // a new server does not count as quiet
 	c.src = output{file: child.stdout, over: c.over, heard: c.stopped.heard}
-	c.in = lines{src: &c.src, max: limits.Bytes, room: transport.NewHold(o.Room), rest: c.pace}
+	c.in = lines{src: &c.src, max: limits.Bytes, room: transport.NewHold(o.Room), pace: c.pace}
 	var once sync.Once
 	var err error
 	c.close = func(ctx context.Context) error {
@@ -199,8 +199,8 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 func (c *Conn) pace(ctx context.Context, length int) {
 	c.in.room.Free() // a stray line needs no room
 	long := c.strays.Take(transport.Parts(length), time.Now())
-	if long > 0 && !c.spared && c.over() {
-		c.spared = true
+	if long > 0 && !c.exempted && c.over() {
+		c.exempted = true
 		c.strays.Spare(fullPipe + lineBuffer)
 		return
 	}
@@ -267,7 +267,7 @@ func (c *Conn) why(ctx context.Context, err error) error {
 // printed describes what the program wrote to its standard output in place of messages; nil for
 // nothing.
 func (c *Conn) printed() error {
-	if said := c.said.Load(); said != nil {
+	if said := c.lastStray.Load(); said != nil {
 		return fmt.Errorf("it wrote %q to its standard output, which is not a message", *said)
 	}
 	return nil

@@ -196,7 +196,7 @@ func TestGarbageIsReportedAndPassedOver(t *testing.T) {
 		if i >= 3 { // a response came in between, if a broken one
 			run = i - 2
 		}
-		if s.Why == nil || s.Run != run {
+		if s.Err == nil || s.Run != run {
 			t.Errorf("stray %d: got %+v", i, s)
 		}
 		lines = append(lines, s.Line)

@@ -20,7 +20,7 @@ const (
 	MaxMessage = protocol.MaxUpstreamMessage
 	// MaxStray bounds the bytes of consecutive stray lines, which are no messages. Beyond it the
 	// stream counts as something other than MCP: no build or package installation prints as much. Any
-	// message in between resets the count. Stray lines are rate-limited (transport.Pace).
+	// message in between resets the count. Stray lines are rate-limited (transport.RateLimiter).
 	MaxStray = 64 << 20
 	// strayLine is added to the bytes of each stray line, so that a flood of short ones ends as well.
 	strayLine = 64
@@ -48,12 +48,13 @@ const (
 	// to it.
 	drainTime = 20 * time.Millisecond
 
-	// Quiet is how long a server that owes a response may send nothing before Look checks whether a
-	// signal has stopped it. A server in normal use answers sooner, so most servers are never checked.
-	Quiet = time.Second
+	// QuietTime is how long a server that owes a response may send nothing before Look checks whether
+	// a signal has stopped it. A server in normal use answers sooner, so most servers are never
+	// checked.
+	QuietTime = time.Second
 	// LookEvery is the interval at which a waiting caller calls Look. A stopped server is given up
-	// after Quiet and one to two more intervals.
-	LookEvery = Quiet / 4
+	// after QuietTime and one to two more intervals.
+	LookEvery = QuietTime / 4
 
 	// errorPart is how much of standard error is read at once.
 	errorPart = transport.PacePart

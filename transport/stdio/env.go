@@ -90,7 +90,7 @@ func lookPath(command, path, dir string) (string, error) {
 	if denied != nil {
 		return "", startError(command, denied)
 	}
-	return "", started(CauseNotFound,
+	return "", startFailed(CauseNotFound,
 		fmt.Errorf("command %q is in no directory of PATH %q", command, path))
 }
 
@@ -127,7 +127,7 @@ func checkDir(dir string) error {
 		err = &fs.PathError{Op: "chdir", Path: dir, Err: syscall.ENOTDIR}
 	}
 	if err != nil {
-		return started(classify(err), fmt.Errorf("working directory: %w", err))
+		return startFailed(classify(err), fmt.Errorf("working directory: %w", err))
 	}
 	return nil
 }
@@ -136,18 +136,18 @@ func checkDir(dir string) error {
 // place.
 func checkText(s Spec) error {
 	if s.Command == "" {
-		return started(CauseStart, errors.New("command is empty"))
+		return startFailed(CauseStart, errors.New("command is empty"))
 	}
 	for i, text := range append([]string{s.Command}, s.Args...) {
 		if strings.ContainsRune(text, 0) {
-			return started(CauseStart,
+			return startFailed(CauseStart,
 				fmt.Errorf("argument %d of command %q holds a NUL byte", i,
 					strings.ReplaceAll(s.Command, "\x00", "")))
 		}
 	}
 	for name, value := range s.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			return started(CauseStart,
+			return startFailed(CauseStart,
 				fmt.Errorf("environment variable %q has no usable name, or holds a NUL byte", name))
 		}
 	}
@@ -158,8 +158,9 @@ func checkText(s Spec) error {
 func startError(command string, err error) *transport.ExitError {
 	cause := classify(err)
 	if cause == CauseNotFound && errors.Is(err, errNoInterpreter) {
-		return started(cause, fmt.Errorf("command %q exists, but the interpreter named in it does not",
-			command))
+		return startFailed(cause,
+			fmt.Errorf("command %q exists, but the interpreter named in it does not",
+				command))
 	}
-	return started(cause, fmt.Errorf("command %q: %w", command, err))
+	return startFailed(cause, fmt.Errorf("command %q: %w", command, err))
 }

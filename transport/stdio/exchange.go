@@ -20,15 +20,15 @@ type server struct {
 	// only.
 	session Session
 	// opening is the request that has just opened the session; nil later.
-	opening  *exchange
-	greeting *exchange // the last initialize that could open the session
-	modern   bool      // the client has sent stateless requests
-	ahead    []input   // lines that were read and not handled
-	left     bool      // the handler knows that the client has left
-	out      *queue
-	stalled  chan struct{} // closed when the client does not read
-	stall    func()        // closes it
-	ended    chan struct{} // holds a value after an exchange has ended
+	opening    *exchange
+	initialize *exchange // the last initialize that could open the session
+	modern     bool      // the client has sent stateless requests
+	readAhead  []input   // lines that were read and not handled
+	toldGone   bool      // the handler knows that the client has left
+	out        *queue
+	stalled    chan struct{} // closed when the client does not read
+	stall      func()        // closes it
+	ended      chan struct{} // holds a value after an exchange has ended
 
 	written  chan struct{} // closed when the writer has ended; guards writeErr
 	writeErr error
@@ -128,9 +128,9 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 		e.server.answer(e.group, m, silent)
 	case silent:
 	case e.listen && e.told:
-		e.server.unlisten(m)
+		e.server.endSubscription(m)
 	default:
-		e.server.say(m)
+		e.server.respond(m)
 	}
 	select {
 	case e.server.ended <- struct{}{}:
@@ -140,7 +140,7 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 }
 
 // say writes a response. A client that leaves even responses unread is given up.
-func (s *server) say(m jsonrpc.Message) {
+func (s *server) respond(m jsonrpc.Message) {
 	if errors.Is(s.out.put(m, true), transport.ErrSlowConsumer) {
 		s.stall()
 	}
@@ -197,7 +197,7 @@ func (s *server) handle(ctx context.Context, line []byte) {
 	}
 	if line[0] == '[' {
 		if !s.version().Has(protocol.Batching) {
-			s.say(jsonrpc.Failure(jsonrpc.ID{},
+			s.respond(jsonrpc.Failure(jsonrpc.ID{},
 				s.translate(protocol.InvalidRequest("arrays of messages are of 2025-03-26 only"))))
 			return
 		}
@@ -207,7 +207,7 @@ func (s *server) handle(ctx context.Context, line []byte) {
 	m, err := jsonrpc.Decode(line, protocol.RequestLimits())
 	if err != nil {
 		if answer, ok := s.refusal(err, line); ok {
-			s.say(answer)
+			s.respond(answer)
 		}
 		return
 	}
@@ -230,7 +230,7 @@ func (s *server) handleBatch(ctx context.Context, line []byte) {
 	case err != nil:
 		if refused = s.refusals(err, line); len(refused) == 0 {
 			if answer, ok := s.refusal(err, nil); ok {
-				s.say(answer)
+				s.respond(answer)
 			}
 			return
 		}
@@ -260,7 +260,7 @@ func (s *server) refusal(err error, line []byte) (jsonrpc.Message, bool) {
 	id := bad.ID
 	if id.IsZero() && len(line) > 0 {
 		var response bool
-		if id, response = jsonrpc.Glimpse(line); response {
+		if id, response = jsonrpc.PeekID(line); response {
 			return jsonrpc.Message{}, false
 		}
 	}
@@ -270,7 +270,7 @@ func (s *server) refusal(err error, line []byte) (jsonrpc.Message, bool) {
 // refusals returns the error responses to the requests of an array that is refused as a whole, as
 // far as their ids can be found.
 func (s *server) refusals(err error, line []byte) (answers []jsonrpc.Message) {
-	for _, id := range jsonrpc.GlimpseBatch(line) {
+	for _, id := range jsonrpc.PeekBatchIDs(line) {
 		answers = append(answers, jsonrpc.Failure(id, s.translate(err)))
 	}
 	return answers
@@ -279,7 +279,7 @@ func (s *server) refusals(err error, line []byte) (answers []jsonrpc.Message) {
 // tooLong returns the error response to an oversized line, of which only the beginning and the end
 // were kept. Official SDKs write the id before or after the params.
 func (s *server) tooLong(long *longLine) (jsonrpc.Message, bool) {
-	id, response := jsonrpc.Glimpse(long.head)
+	id, response := jsonrpc.PeekID(long.head)
 	if response {
 		return jsonrpc.Message{}, false
 	}
@@ -309,7 +309,7 @@ func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
 		if g != nil {
 			s.answer(g, answer, false)
 		} else {
-			s.say(answer)
+			s.respond(answer)
 		}
 		return
 	}
@@ -317,12 +317,12 @@ func (s *server) dispatch(ctx context.Context, m jsonrpc.Message, g *group) {
 		s.call(ctx, m, e)
 		return
 	}
-	switch before := s.session == nil || s.greeting.refused(); {
+	switch before := s.session == nil || s.initialize.refused(); {
 	// The one request that may come before initialize (2025-11-25 §basic/lifecycle).
 	case before && m.Method == "ping" && !s.modern:
 		e.Finish(jsonrpc.Response(m.ID, nil))
 	case before && m.Method != "initialize":
-		err = protocol.NotInitialized("initialization", protocol.Action(m.Method))
+		err = protocol.NotInitialized("initialization", protocol.MethodAction(m.Method))
 	case before: // the first initialize, or another one
 		err = s.open(ctx, m, e)
 	default:
@@ -343,7 +343,7 @@ func (s *server) open(ctx context.Context, first jsonrpc.Message, e *exchange) e
 	}
 	session, err := s.handler.Open(ctx, first, e, s.push)
 	if err == nil {
-		s.session, s.opening, s.greeting = session, e, e
+		s.session, s.opening, s.initialize = session, e, e
 	}
 	return err
 }

@@ -59,8 +59,8 @@ func classify(err error) string {
 	return CauseStart
 }
 
-// started returns the ending of a program that never ran.
-func started(cause string, err error) *transport.ExitError {
+// startFailed returns the ending of a program that never ran.
+func startFailed(cause string, err error) *transport.ExitError {
 	return &transport.ExitError{Cause: cause, Code: -1, Err: err}
 }
 

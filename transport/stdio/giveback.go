@@ -4,6 +4,6 @@ package stdio
 
 import "os"
 
-// giveBack closes a file that is not needed any more. With the build tag broken_leak it does not:
+// closeFile closes a file that is not needed any more. With the build tag broken_leak it does not:
 // experiments must detect that.
-func giveBack(f *os.File) { f.Close() }
+func closeFile(f *os.File) { f.Close() }

@@ -59,7 +59,7 @@ func TestACrashLoopHoldsUpNobodyElse(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	loop := spec("quit")
-	loop.For, loop.Again = "noisy", true
+	loop.Tenant, loop.Restart = "noisy", true
 	var mu sync.Mutex
 	starts := 0 // of the first tenant
 	for range 50 {
@@ -82,7 +82,7 @@ func TestACrashLoopHoldsUpNobodyElse(t *testing.T) {
 	before := starts
 	mu.Unlock()
 	calm := spec("echo")
-	calm.For = "calm"
+	calm.Tenant = "calm"
 	c, err := s.Start(within(t), calm)
 	mu.Lock()
 	between := starts - before

@@ -55,14 +55,14 @@ func (h *handle) signalGroup(sig syscall.Signal) error {
 func (h *handle) empty() bool {
 	// The number of an empty group may belong to another child by now. Its exit must not be taken
 	// here.
-	if h.deserted() {
+	if h.groupGone() {
 		return true
 	}
 	h.adopt()
-	return h.deserted()
+	return h.groupGone()
 }
 
-func (h *handle) deserted() bool {
+func (h *handle) groupGone() bool {
 	if h.group {
 		return errors.Is(h.signalGroup(0), os.ErrProcessDone)
 	}
@@ -121,7 +121,7 @@ func (h *handle) awaitDead(limit time.Duration) bool {
 // release closes the pidfd. Later signals reach no process.
 func (h *handle) release() {
 	if h.pidfd != nil {
-		giveBack(h.pidfd)
+		closeFile(h.pidfd)
 	}
 }
 

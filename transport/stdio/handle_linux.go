@@ -111,9 +111,9 @@ func exited(kind, id, options int) bool {
 	return err != nil || info.Signo != 0
 }
 
-// expendable is the oom_score_adj of a child, of 1000. When memory runs out because of a child, the
-// kernel kills the child rather than the host, and a child's own children before the child.
-const expendable = 500
+// childOOMScore is the oom_score_adj of a child, of 1000. When memory runs out because of a child,
+// the kernel kills the child rather than the host, and a child's own children before the child.
+const childOOMScore = 500
 
 // limit bounds the resources of a running child. The child may run its first few instructions
 // before the limits are set. That is too early for it to have started processes, which would stay
@@ -137,17 +137,17 @@ func limit(pid int, spec Spec) error {
 			return os.NewSyscallError("prlimit", err)
 		}
 	}
-	preferred(pid)
+	setOOMScore(pid)
 	return nil
 }
 
-// preferred makes a child the one that the kernel kills when memory runs out, unless its score is
+// setOOMScore makes a child the one that the kernel kills when memory runs out, unless its score is
 // higher already. A failure, as where /proc is read-only, does not fail the start.
-func preferred(pid int) {
+func setOOMScore(pid int) {
 	file := fmt.Sprintf("/proc/%d/oom_score_adj", pid)
 	if text, err := os.ReadFile(file); err == nil {
-		if now, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && now < expendable {
-			_ = os.WriteFile(file, strconv.AppendInt(nil, expendable, 10), 0)
+		if now, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && now < childOOMScore {
+			_ = os.WriteFile(file, strconv.AppendInt(nil, childOOMScore, 10), 0)
 		}
 	}
 }

@@ -191,7 +191,7 @@ func TestKernelPrefersChildrenWhenMemoryRunsOut(t *testing.T) {
 	}
 	child := start(t, newTestSpawner(t), spec("deaf"))
 	got, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", child.Pid()))
-	if err != nil || strings.TrimSpace(string(got)) != strconv.Itoa(expendable) {
+	if err != nil || strings.TrimSpace(string(got)) != strconv.Itoa(childOOMScore) {
 		t.Errorf("the child has %q, %v; the host has %q", got, err, own)
 	}
 }

@@ -45,66 +45,66 @@ type source interface {
 
 // lines splits a source into lines.
 type lines struct {
-	src     source
-	max     int // limit of a line, in bytes
-	buf     []byte
-	at, end int       // buf[at:end] was read and not handed out
-	seen    int       // the first seen bytes of that hold no newline
-	long    *longLine // the line that is being skipped; nil for none
-	room    transport.Hold
-	cut     bool // the last line had no newline
-	// rest is called with the number of bytes read of a line that is already too long, including bytes
+	src        source
+	max        int // limit of a line, in bytes
+	buf        []byte
+	start, end int       // buf[at:end] was read and not handed out
+	searched   int       // the first seen bytes of that hold no newline
+	long       *longLine // the line that is being skipped; nil for none
+	room       transport.Reservation
+	cut        bool // the last line had no newline
+	// pace is called with the number of bytes read of a line that is already too long, including bytes
 	// after its end. It may wait, to rate-limit the reading; nil does not.
-	rest func(ctx context.Context, bytes int)
+	pace func(ctx context.Context, bytes int)
 }
 
 // next returns the next line without its end; the caller owns it. A last line needs no newline. The
 // error is that of the source; or a *longLine, after which the next line can be read; or
 // errEndless, after which none can.
 func (l *lines) next(ctx context.Context) ([]byte, error) {
-	if l.seen == 0 { // the caller is done with the line before
+	if l.searched == 0 { // the caller is done with the line before
 		l.room.Free()
 	}
 	for {
 		if l.long != nil {
-			return nil, l.pass(ctx)
+			return nil, l.skip(ctx)
 		}
-		if n := bytes.IndexByte(l.buf[l.at+l.seen:l.end], '\n'); n >= 0 {
-			return l.take(l.seen+n, 1), nil
+		if n := bytes.IndexByte(l.buf[l.start+l.searched:l.end], '\n'); n >= 0 {
+			return l.take(l.searched+n, 1), nil
 		}
-		l.seen = l.end - l.at
-		if l.seen > l.max {
-			l.long = &longLine{head: bytes.Clone(l.buf[l.at:min(l.end, l.at+longHead)]), max: l.max}
+		l.searched = l.end - l.start
+		if l.searched > l.max {
+			l.long = &longLine{head: bytes.Clone(l.buf[l.start:min(l.end, l.start+longHead)]), max: l.max}
 			continue
 		}
 		if err := l.fill(ctx); err != nil {
-			if errors.Is(err, io.EOF) && l.seen > 0 {
+			if errors.Is(err, io.EOF) && l.searched > 0 {
 				l.cut = true
-				return l.take(l.seen, 0), nil
+				return l.take(l.searched, 0), nil
 			}
 			return nil, err
 		}
 	}
 }
 
-// pass skips a too long line to its end, and returns it. It can be called again after an error of
+// skip skips a too long line to its end, and returns it. It can be called again after an error of
 // ctx.
-func (l *lines) pass(ctx context.Context) error {
+func (l *lines) skip(ctx context.Context) error {
 	for {
-		part := l.buf[l.at:l.end]
+		part := l.buf[l.start:l.end]
 		n := bytes.IndexByte(part, '\n')
 		if n >= 0 {
 			part = part[:n]
 		}
 		l.long.add(part)
 		if n >= 0 {
-			l.at += n + 1
+			l.start += n + 1
 			return l.passed()
 		}
 		if l.long.size > endless*l.max {
 			return fmt.Errorf("%w: more than %d bytes", errEndless, endless*l.max)
 		}
-		l.at, l.end = 0, 0
+		l.start, l.end = 0, 0
 		if len(l.buf) > lineBuffer {
 			l.buf = nil
 			l.room.Free()
@@ -115,15 +115,15 @@ func (l *lines) pass(ctx context.Context) error {
 			}
 			return err
 		}
-		if l.rest != nil {
-			l.rest(ctx, l.end-l.at)
+		if l.pace != nil {
+			l.pace(ctx, l.end-l.start)
 		}
 	}
 }
 
 func (l *lines) passed() error {
 	long := l.long
-	l.long, l.seen = nil, 0
+	l.long, l.searched = nil, 0
 	return long
 }
 
@@ -136,16 +136,16 @@ func (l *longLine) add(part []byte) {
 
 // take returns the next n bytes and skips the end of the line.
 func (l *lines) take(n, end int) []byte {
-	line := l.buf[l.at : l.at+n : l.at+n]
-	l.at += n + end
-	l.seen = 0
+	line := l.buf[l.start : l.start+n : l.start+n]
+	l.start += n + end
+	l.searched = 0
 	if n < ownLine {
 		return bytes.Clone(line)
 	}
-	rest := l.buf[l.at:l.end]
+	rest := l.buf[l.start:l.end]
 	buf := l.buf
 	l.buf = make([]byte, max(lineBuffer, len(rest)))
-	l.at, l.end = 0, copy(l.buf, rest)
+	l.start, l.end = 0, copy(l.buf, rest)
 	if cap(buf) <= lineBuffer {
 		return line
 	}
@@ -158,9 +158,9 @@ func (l *lines) take(n, end int) []byte {
 // tenant's byte budget has room for the next size. The buffer doubles up to one byte over the
 // longest line.
 func (l *lines) fill(ctx context.Context) error {
-	if l.at > 0 {
-		l.end = copy(l.buf, l.buf[l.at:l.end])
-		l.at = 0
+	if l.start > 0 {
+		l.end = copy(l.buf, l.buf[l.start:l.end])
+		l.start = 0
 	}
 	if l.end == len(l.buf) {
 		if l.end >= transport.Large && l.long == nil {

@@ -25,15 +25,15 @@ type orphans struct {
 
 	// mu guards ours. It is held over each fork, because a child that is not registered yet would be
 	// taken for an orphan.
-	mu   sync.Mutex
-	ours map[int]bool // the registered children: other code reaps them
+	mu         sync.Mutex
+	registered map[int]bool // the registered children: other code reaps them
 }
 
 // adopt makes this process the parent of orphans.
 func adopt(report func(Remark)) *orphans {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // fails only before Linux 3.4
 	o := &orphans{
-		report: report, done: make(chan struct{}), ended: make(chan struct{}), ours: map[int]bool{},
+		report: report, done: make(chan struct{}), ended: make(chan struct{}), registered: map[int]bool{},
 	}
 	go o.reap() // owner: close waits for it
 	return o
@@ -55,7 +55,7 @@ func (o *orphans) fork(mark string, start func() int) {
 		pid = stamp(mark, start)
 	}
 	if pid > 0 {
-		o.ours[pid] = true
+		o.registered[pid] = true
 	}
 }
 
@@ -66,7 +66,7 @@ func (o *orphans) reaped(pid int) {
 		return
 	}
 	o.mu.Lock()
-	delete(o.ours, pid)
+	delete(o.registered, pid)
 	o.mu.Unlock()
 	o.collect()
 }
@@ -106,7 +106,7 @@ func (o *orphans) adopted() (pids []int) {
 		return nil
 	}
 	for _, field := range strings.Fields(string(list)) {
-		if pid, err := strconv.Atoi(field); err == nil && !o.ours[pid] {
+		if pid, err := strconv.Atoi(field); err == nil && !o.registered[pid] {
 			pids = append(pids, pid)
 		}
 	}

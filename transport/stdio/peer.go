@@ -62,7 +62,7 @@ func (s *server) cancelled(m jsonrpc.Message) bool {
 const cancelling = "notifications/cancelled"
 
 // alone lists the stateless requests in flight.
-func (s *server) alone() (list []*exchange) {
+func (s *server) statelessInFlight() (list []*exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.inFlight {
@@ -75,14 +75,14 @@ func (s *server) alone() (list []*exchange) {
 
 // touch tells the host that a waiting client is still there.
 func (s *server) touch() {
-	for _, e := range s.alone() {
+	for _, e := range s.statelessInFlight() {
 		e.peer.Touch()
 	}
 }
 
-// hangUp ends the subscriptions: no more notifications will come.
-func (s *server) hangUp() {
-	for _, e := range s.alone() {
+// endSubscriptions ends the subscriptions: no more notifications will come.
+func (s *server) endSubscriptions() {
+	for _, e := range s.statelessInFlight() {
 		if e.listen && e.Finish(jsonrpc.Response(e.id,
 			subscription.Ended(e.id, protocol.Implementation{}))) {
 			e.peer.Cancel(e)
@@ -91,24 +91,24 @@ func (s *server) hangUp() {
 }
 
 // leave ends all requests in flight when the client is gone.
-func (s *server) leave() {
-	s.hangUp()
-	for _, e := range s.alone() {
+func (s *server) endInFlight() {
+	s.endSubscriptions()
+	for _, e := range s.statelessInFlight() {
 		if e.Finish(jsonrpc.Message{}) {
 			e.peer.Cancel(e)
 		}
 	}
 }
 
-// unlisten tells the client that a confirmed subscription has ended. One text of the specification
-// wants the result of the request and another a cancellation, so both are sent: cancelling an ended
-// request does no harm (2026-07-28 §basic/patterns/subscriptions, §basic/patterns/cancellation).
-// A subscription that was lost has no result.
-func (s *server) unlisten(m jsonrpc.Message) {
+// endSubscription tells the client that a confirmed subscription has ended. One text of the
+// specification wants the result of the request and another a cancellation, so both are sent:
+// cancelling an ended request does no harm (2026-07-28 §basic/patterns/subscriptions,
+// §basic/patterns/cancellation). A subscription that was lost has no result.
+func (s *server) endSubscription(m jsonrpc.Message) {
 	if m.Error == nil {
-		s.say(m)
+		s.respond(m)
 	}
 	// Set turns an empty value into an object.
 	params, _ := splice.Set(nil, jsontext.Value(m.ID.Raw()), "requestId")
-	s.say(jsonrpc.Notification(cancelling, params))
+	s.respond(jsonrpc.Notification(cancelling, params))
 }

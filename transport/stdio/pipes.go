@@ -45,8 +45,8 @@ func openPipes() (*pipes, error) {
 	return &p, nil
 }
 
-// scarce adds the limit to the error of a process that may open no more files.
-func scarce(err error) error {
+// explainEMFILE adds the limit to the error of a process that may open no more files.
+func explainEMFILE(err error) error {
 	var files syscall.Rlimit
 	if !errors.Is(err, syscall.EMFILE) || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
 		return err

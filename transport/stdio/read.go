@@ -30,21 +30,21 @@ func (c *Conn) read(line []byte) (in transport.Inbound, found bool, err error) {
 	case line[0] == '[' && protocol.Version(c.version.Load()).Has(protocol.Batching):
 		return in, false, c.readBatch(line)
 	case line[0] == '[':
-		return in, false, c.astray(line, errArray)
+		return in, false, c.strayLine(line, errArray)
 	case line[0] != '{':
-		return in, false, c.astray(line, errNotObject)
+		return in, false, c.strayLine(line, errNotObject)
 	}
 	m, err := jsonrpc.DecodeLenient(line, c.limits)
 	if err != nil {
 		return in, false, c.refuse(line, err)
 	}
-	c.sane()
+	c.gotMessage()
 	return transport.Inbound{Message: m}, true, nil
 }
 
-// sane notes that a message came.
-func (c *Conn) sane() {
-	c.inARow, c.astrayBytes = 0, 0
+// gotMessage notes that a message came.
+func (c *Conn) gotMessage() {
+	c.strayRun, c.strayBytes = 0, 0
 	if !c.settled {
 		c.settled = true
 		c.child.Settled()
@@ -56,7 +56,7 @@ func (c *Conn) sane() {
 func (c *Conn) readBatch(line []byte) error {
 	messages, _, err := jsonrpc.DecodeBatchLenient(line, c.limits)
 	for _, m := range messages {
-		c.sane()
+		c.gotMessage()
 		c.ready = append(c.ready, transport.Inbound{Message: m})
 	}
 	var some *jsonrpc.BatchError
@@ -78,7 +78,7 @@ func (c *Conn) tooLong(long *longLine) error {
 		Code: jsonrpc.CodeInvalidRequest, Reason: jsonrpc.ReasonTooLarge, Detail: long.Error(),
 		Offset: long.max,
 	}
-	bad.ID, bad.Response = jsonrpc.Glimpse(long.head)
+	bad.ID, bad.Response = jsonrpc.PeekID(long.head)
 	if bad.ID.IsZero() && bad.Response {
 		bad.ID, _ = jsonrpc.LastID(long.tail)
 	}
@@ -93,7 +93,7 @@ func (c *Conn) refuse(line []byte, err error) error {
 	}
 	var bad *jsonrpc.DecodeError
 	if errors.As(err, &bad) && !bad.Response { // or the decoder did not come to the id
-		switch id, response := jsonrpc.Glimpse(line); {
+		switch id, response := jsonrpc.PeekID(line); {
 		case !id.IsZero():
 			bad.ID, bad.Response = id, response
 		case response && bad.ID.IsZero():
@@ -103,9 +103,9 @@ func (c *Conn) refuse(line []byte, err error) error {
 	switch {
 	// If the line was cut, the server has ended amid it, and its requests in flight are lost anyway.
 	case bad == nil || bad.ID.IsZero() || c.in.cut:
-		return c.astray(line, err)
+		return c.strayLine(line, err)
 	case bad.Response || bad.Empty:
-		c.sane()
+		c.gotMessage()
 		c.ready = append(c.ready, transport.Inbound{Related: bad.ID, Err: err, Written: true})
 		return nil
 	}
@@ -114,17 +114,17 @@ func (c *Conn) refuse(line []byte, err error) error {
 	return nil
 }
 
-// astray reports a stray line, and gives up a stream that has too many.
-func (c *Conn) astray(line []byte, why error) error {
-	c.inARow++
-	c.astrayBytes += len(line) + strayLine
+// strayLine reports a stray line, and gives up a stream that has too many.
+func (c *Conn) strayLine(line []byte, why error) error {
+	c.strayRun++
+	c.strayBytes += len(line) + strayLine
 	shown := line[:min(len(line), strayBytes)]
-	c.said.Store(new(string(bytes.ToValidUTF8(shown, nil))))
+	c.lastStray.Store(new(string(bytes.ToValidUTF8(shown, nil))))
 	if c.stray != nil {
-		c.stray(Stray{Line: string(shown), Cut: len(line) > len(shown), Why: why, Run: c.inARow})
+		c.stray(Stray{Line: string(shown), Truncated: len(line) > len(shown), Err: why, Run: c.strayRun})
 	}
-	if c.astrayBytes >= MaxStray {
-		return fmt.Errorf("%w: %d lines in a row, the last %.80q", errStray, c.inARow, line)
+	if c.strayBytes >= MaxStray {
+		return fmt.Errorf("%w: %d lines in a row, the last %.80q", errStray, c.strayRun, line)
 	}
 	return nil
 }

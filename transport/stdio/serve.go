@@ -98,7 +98,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h Handler) error {
 	}()
 
 	err := s.serve(ctx, read)
-	s.leave()
+	s.endInFlight()
 	if s.session != nil {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
@@ -161,11 +161,11 @@ func (s *server) serve(ctx context.Context, read <-chan input) error {
 			switch {
 			case errors.As(got.err, &long):
 				if answer, ok := s.tooLong(long); ok {
-					s.say(answer)
+					s.respond(answer)
 				}
 			case errors.Is(got.err, io.EOF):
 				s.gone()
-				s.hangUp()
+				s.endSubscriptions()
 				return s.await(ctx)
 			case got.err != nil:
 				return fmt.Errorf("read from the client: %w", got.err)
@@ -189,12 +189,12 @@ func (s *server) opened(ctx context.Context, read <-chan input) error {
 	}
 	more, size := read, 0
 	return s.until(ctx, openTime, func() bool { return !first.pending() }, func() <-chan input {
-		if len(s.ahead) >= maxAhead || size >= maxAheadBytes || s.left {
+		if len(s.readAhead) >= maxAhead || size >= maxAheadBytes || s.toldGone {
 			return nil
 		}
 		return more
 	}, func(got input) {
-		s.ahead = append(s.ahead, got)
+		s.readAhead = append(s.readAhead, got)
 		size += len(got.line)
 		if errors.Is(got.err, io.EOF) {
 			s.gone()
@@ -204,26 +204,26 @@ func (s *server) opened(ctx context.Context, read <-chan input) error {
 
 // gone tells the handler once that the client has left.
 func (s *server) gone() {
-	if !s.left {
-		s.left = true
+	if !s.toldGone {
+		s.toldGone = true
 		s.handler.Gone()
 	}
 }
 
 // next returns the channel of the next line: lines that were read ahead come first.
 func (s *server) next(read <-chan input) <-chan input {
-	if len(s.ahead) == 0 {
+	if len(s.readAhead) == 0 {
 		return read
 	}
 	first := make(chan input, 1)
-	first <- s.ahead[0]
+	first <- s.readAhead[0]
 	return first
 }
 
 // taken drops the line that next has returned, if it was read ahead.
 func (s *server) taken() {
-	if len(s.ahead) > 0 {
-		s.ahead = s.ahead[1:]
+	if len(s.readAhead) > 0 {
+		s.readAhead = s.readAhead[1:]
 	}
 }
 

@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// sight tracks whether a signal has stopped a server.
-type sight struct {
+// stopDetector tracks whether a signal has stopped a server.
+type stopDetector struct {
 	began time.Time    // the base of the next two times
 	read  atomic.Int64 // the last time that bytes were read, in nanoseconds
 	sent  atomic.Int64 // the time of the first request since then
 	// seen is how the server was last found stopped; nil when it was not.
-	seen atomic.Pointer[still]
+	seen atomic.Pointer[stoppedState]
 	ends atomic.Bool // found stopped twice: the connection ends
 }
 
-// still holds the values that do not change while a server is stopped.
-type still struct {
+// stoppedState holds the values that do not change while a server is stopped.
+type stoppedState struct {
 	read  int64  // the last time that bytes were read
 	turns uint64 // how often the server got the processor
 }
 
 // heard notes that bytes were read.
-func (s *sight) heard() { s.read.Store(int64(time.Since(s.began))) }
+func (s *stopDetector) heard() { s.read.Store(int64(time.Since(s.began))) }
 
 // asked notes that a request was sent. The time without a request to answer does not count as
 // quiet.
-func (s *sight) asked() {
+func (s *stopDetector) asked() {
 	if sent := s.sent.Load(); sent <= s.read.Load() {
 		s.sent.CompareAndSwap(sent, int64(time.Since(s.began)))
 	}
@@ -43,8 +43,8 @@ func (s *sight) asked() {
 // stopped and continued all the time.
 func (c *Conn) Look() {
 	s := &c.stopped
-	now := still{read: s.read.Load()}
-	if time.Since(s.began)-time.Duration(max(now.read, s.sent.Load())) < Quiet {
+	now := stoppedState{read: s.read.Load()}
+	if time.Since(s.began)-time.Duration(max(now.read, s.sent.Load())) < QuietTime {
 		s.seen.Store(nil)
 		return
 	}

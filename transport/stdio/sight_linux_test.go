@@ -64,7 +64,7 @@ func TestStoppedServerIsDead(t *testing.T) {
 	if exit == nil || exit.Cause != CauseStopped || exit.Code != -1 || exit.Signal != "" {
 		t.Fatalf("got %v, want cause %q", exit, CauseStopped)
 	}
-	if took < Quiet+LookEvery {
+	if took < QuietTime+LookEvery {
 		t.Errorf("given up after %s", took)
 	}
 	if text := exit.Error(); !strings.Contains(text, "stopped by a signal") {
@@ -81,7 +81,7 @@ func TestStoppedServerIsDeadOnceItWasWaitedFor(t *testing.T) {
 	if err := c.Send(t.Context(), jsonrpc.Notification("notifications/initialized", nil)); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(Quiet + LookEvery)
+	time.Sleep(QuietTime + LookEvery)
 	halt(t, c)
 	sent := time.Now()
 	if err := c.Send(t.Context(), request(1, `{}`)); err != nil {
@@ -89,7 +89,8 @@ func TestStoppedServerIsDeadOnceItWasWaitedFor(t *testing.T) {
 	}
 	c.Look()
 	exit, _ := watched(t, c, LookEvery, patience)
-	if took := time.Since(sent); exit == nil || exit.Cause != CauseStopped || took < Quiet+LookEvery {
+	if took := time.Since(sent); exit == nil || exit.Cause != CauseStopped ||
+		took < QuietTime+LookEvery {
 		t.Errorf("got %v, %v after something was asked", exit, took)
 	}
 }
@@ -111,7 +112,7 @@ func TestServerThatIsNotStoppedIsLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := connect(t, s)
-			if exit, _ := watched(t, c, LookEvery, 4*Quiet); exit != nil {
+			if exit, _ := watched(t, c, LookEvery, 4*QuietTime); exit != nil {
 				t.Errorf("ended: %v", exit)
 			}
 		})
@@ -121,7 +122,7 @@ func TestServerThatIsNotStoppedIsLeftAlone(t *testing.T) {
 		c := connect(t, spec("echo"))
 		for range 3 {
 			halt(t, c)
-			time.Sleep(Quiet + Quiet/5)
+			time.Sleep(QuietTime + QuietTime/5)
 			c.Look()
 			if err := c.child.Signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)
@@ -155,7 +156,7 @@ func TestThrottledServerIsLeftAlone(t *testing.T) {
 				pid = leftBehind(t, c)
 				eventually(t, "the launcher stops", func() bool { return stateIs(c.child.Pid(), "T") })
 			}
-			time.Sleep(Quiet + Quiet/5)
+			time.Sleep(QuietTime + QuietTime/5)
 			for range 5 {
 				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 					t.Fatal(err)
@@ -208,7 +209,7 @@ func TestStoppedServerIsSentNoMore(t *testing.T) {
 	c := connect(t, spec("echo"))
 	c.Negotiated(protocol.V20251125)
 	halt(t, c)
-	time.Sleep(Quiet + Quiet/5)
+	time.Sleep(QuietTime + QuietTime/5)
 	for !c.stopped.ends.Load() {
 		c.Look()
 	}

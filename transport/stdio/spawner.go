@@ -209,7 +209,7 @@ func (s *Spawner) Start(ctx context.Context, spec Spec) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.await(ctx, &turn{tenant: spec.For, again: spec.Again,
+	if err := s.await(ctx, &turn{tenant: spec.Tenant, again: spec.Restart,
 		come: make(chan struct{})}); err != nil {
 		return nil, err
 	}
@@ -319,14 +319,14 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	pipes, err := openPipes()
 	if err != nil {
 		j.free()
-		return nil, started(CauseStart, scarce(err))
+		return nil, startFailed(CauseStart, explainEMFILE(err))
 	}
 	group, err := s.contain(j)
 	if err != nil {
 		j.free()
 		pipes.closeTheirs()
 		pipes.closeOurs()
-		return nil, started(CauseStart, fmt.Errorf("control group: %w", scarce(err)))
+		return nil, startFailed(CauseStart, fmt.Errorf("control group: %w", explainEMFILE(err)))
 	}
 	pidfd := -1
 	attr := &syscall.ProcAttr{
@@ -358,7 +358,7 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 		if errors.Is(err, syscall.ENOENT) && executable(absolute(j.path, j.spec.Dir)) == nil {
 			err = errNoInterpreter
 		}
-		return nil, startError(j.spec.Command, scarce(err))
+		return nil, startError(j.spec.Command, explainEMFILE(err))
 	}
 	timer := time.AfterFunc(SettleTime, j.free)
 	child := newChild(j.spec, newHandle(pid, pidfd, s.group), pipes, func() { timer.Stop(); j.free() })
@@ -370,7 +370,7 @@ func (s *Spawner) fork(j *job) (*Child, error) {
 	go child.run(s.children.Done) // owner: the spawner, whose Close waits
 	if err != nil {
 		child.discard()
-		return nil, started(CauseStart, fmt.Errorf("limits of process %d: %w", pid, err))
+		return nil, startFailed(CauseStart, fmt.Errorf("limits of process %d: %w", pid, err))
 	}
 	return child, nil
 }

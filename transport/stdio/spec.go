@@ -23,10 +23,10 @@ type Spec struct {
 	// Memory, in bytes, and Processes bound the child and all that it starts together, where there are
 	// control groups (see Spawner.Lacks). Threads count as processes. 0 is no bound.
 	Memory, Processes uint64
-	// For names the tenant of the program: starts of different tenants take turns. Again says that the
-	// program ran before, so that it is started before the tenant's new programs.
-	For   string
-	Again bool
+	// Tenant names the tenant of the program: starts of different tenants take turns. Again says that
+	// the program ran before, so that it is started before the tenant's new programs.
+	Tenant  string
+	Restart bool
 	// Ladder sets the time-outs of ending the program.
 	Ladder Ladder
 	// Stderr is called with each line of standard error, without its end, in the order written; cut

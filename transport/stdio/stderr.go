@@ -42,7 +42,7 @@ func (s *stderr) drain() {
 	defer close(s.done)
 	defer s.file.Close()
 	buf := make([]byte, errorPart)
-	var pace transport.Pace
+	var pace transport.RateLimiter
 	exited := s.exited
 	for {
 		select {

@@ -22,7 +22,7 @@ func TestIdleStreamIsSmall(t *testing.T) {
 	store := NewStore(StoreOptions{})
 	kept := make([]struct {
 		streams *Streams
-		emitter *emitter
+		emitter *responseWriter
 		timer   clock.Timer
 	}, n)
 	measure := func(each func(i int)) int {
@@ -43,11 +43,11 @@ func TestIdleStreamIsSmall(t *testing.T) {
 	}
 	got := measure(func(i int) {
 		k := &kept[i]
-		o := makeOutlet()
+		o := makeStreamResponse()
 		if err := k.streams.connect(&o, "", protocol.V20251125); err != nil {
 			t.Fatal(err)
 		}
-		k.emitter = &emitter{streams: k.streams, outlet: &o}
+		k.emitter = &responseWriter{streams: k.streams, outlet: &o}
 		k.timer = clock.System.AfterFunc(time.Hour, o.tick)
 	})
 	if got > most {
@@ -80,13 +80,13 @@ func BenchmarkReply(b *testing.B) {
 func BenchmarkEvent(b *testing.B) {
 	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
-	o := makeOutlet()
+	o := makeStreamResponse()
 	st, err := s.begin(&o)
 	if err != nil {
 		b.Fatal(err)
 	}
 	w := newRecorder()
-	e := emitter{
+	e := responseWriter{
 		handler: NewHandler(Options{}), response: w, control: http.NewResponseController(w), streams: s,
 		outlet: &o,
 	}
@@ -96,7 +96,7 @@ func BenchmarkEvent(b *testing.B) {
 		if err := s.send(st, m); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := e.drainOutlet(); err == nil {
+		if _, err := e.writePending(); err == nil {
 			b.Fatal("a recorder cannot flush")
 		}
 	}

@@ -22,9 +22,9 @@ const (
 	roomTime = 10 * time.Second
 	// roomPoll is the interval at which a waiting body checks whether its tenant has room.
 	roomPoll = 50 * time.Millisecond
-	// beyondAfter is how long a body waits before it may become the one body of its tenant that is
+	// overLimitAfter is how long a body waits before it may become the one body of its tenant that is
 	// read without room.
-	beyondAfter = 500 * time.Millisecond
+	overLimitAfter = 500 * time.Millisecond
 )
 
 // readBody reads the whole body within its limits of size and time. The messages decoded from the
@@ -32,11 +32,11 @@ const (
 // room after it has handed the messages over, because the session that takes the messages then
 // counts them.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) (body []byte,
-	room *bodyRoom, why refusal, detail string) {
+	room *bodyReservation, why refusal, detail string) {
 	bounds := h.options.Admission().bounds
 	limit := int64(bounds.Message.Bytes)
 	if r.ContentLength > limit {
-		last(w, r) // the rest of the body is not worth reading
+		closeAfter(w, r) // the rest of the body is not worth reading
 		return nil, nil, bodyTooLarge, tooLarge(limit)
 	}
 	src := r.Body
@@ -61,7 +61,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 			to = make([]byte, 1) // only the end of the body is left to read
 		case len(to) == 0:
 			if room == nil { // small bodies need no room
-				room = &bodyRoom{patience: roomTime}
+				room = &bodyReservation{patience: roomTime}
 			}
 			if need := needed(cap(body), most, r.ContentLength >= 0); need > room.size {
 				paused := in.pause()
@@ -82,7 +82,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		}
 		n, err := in.Read(to)
 		if in.late >= 0 {
-			outlive(w, r)
+			surviveLateBody(w, r)
 		}
 		body = body[:len(body)+n]
 		switch err {
@@ -92,9 +92,9 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 			// The body was read to its end: net/http need not look for the end.
 			_ = r.Body.Close()
 			room.read()
-			return settled(body), room, accepted, ""
+			return compact(body), room, accepted, ""
 		default:
-			last(w, r)
+			closeAfter(w, r)
 			return nil, room, bodyFailure(err), bodyDetail(err, limit, len(body), in.passed())
 		}
 	}
@@ -102,24 +102,24 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 
 // last makes a request the last one on its HTTP/1 connection. It has no effect over HTTP/2, where a
 // stream ends alone and a proxy may use the connection for other clients.
-func last(w http.ResponseWriter, r *http.Request) {
+func closeAfter(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// outlive lets a request continue whose body was late. When a deadline passes while net/http reads,
-// net/http treats the client as gone and cancels the context of the connection with all of its
-// future requests. This request therefore becomes the last one on the connection. If the client is
-// really gone, writing the answer shows it.
-func outlive(w http.ResponseWriter, r *http.Request) {
+// surviveLateBody lets a request continue whose body was late. When a deadline passes while
+// net/http reads, net/http treats the client as gone and cancels the context of the connection with
+// all of its future requests. This request therefore becomes the last one on the connection. If the
+// client is really gone, writing the answer shows it.
+func surviveLateBody(w http.ResponseWriter, r *http.Request) {
 	// HTTP/2 has no such problem. A context without a Done channel was detached by an earlier call.
 	if r.ProtoMajor != 1 || r.Context().Done() == nil {
 		return
 	}
-	last(w, r)
+	closeAfter(w, r)
 	if c := connectionOf(r); c != nil {
-		c.outlived = true
+		c.disconnectUnknown = true
 	}
 	*r = *r.WithContext(context.WithoutCancel(r.Context()))
 }
@@ -136,19 +136,19 @@ func needed(size, most int, known bool) int {
 	return min(max(first, 2*size), most)
 }
 
-// bodyRoom is the reservation of a body while it is read, beyond its first buffer. It counts
+// bodyReservation is the reservation of a body while it is read, beyond its first buffer. It counts
 // against the memory limit of its tenant. A large body also counts against the tenant's byte budget
 // for large bodies, so that a tenant cannot have many of them arriving at once.
-type bodyRoom struct {
-	size     int // bytes reserved
-	own      transport.Hold
-	reserved []func()      // release functions of the bytes that count for the tenant
-	patience time.Duration // how much longer the body may wait, over all of its steps
-	beyond   bool          // the one body of its tenant that is read without room
+type bodyReservation struct {
+	size      int // bytes reserved
+	own       transport.Reservation
+	reserved  []func()      // release functions of the bytes that count for the tenant
+	patience  time.Duration // how much longer the body may wait, over all of its steps
+	overLimit bool          // the one body of its tenant that is read without room
 }
 
 // take reserves a total of size bytes for a body, or returns an error text. A large body waits.
-func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint,
+func (h *Handler) take(client context.Context, room *bodyReservation, ep Endpoint,
 	size int) (full string) {
 	reserve := func(again bool) bool {
 		release, why := h.options.Reserve(ep, room.size, size-room.size, again)
@@ -167,13 +167,14 @@ func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint,
 	ctx, cancel := context.WithTimeout(client, room.patience)
 	defer cancel()
 	if room.size <= transport.Large {
-		room.own = transport.NewHold(h.options.Bodies(ep))
+		room.own = transport.NewHold(h.options.BodyRoom(ep))
 	}
 	if room.own.Take(ctx, size) != nil {
 		return "tenant " + ep.Tenant + " is overloaded: other large requests of it are being read"
 	}
 	for full == "" {
-		if reserve(ctx.Err() == nil || room.beyond) || h.beyond(room, ep, size, time.Since(began)) {
+		if reserve(ctx.Err() == nil || room.overLimit) ||
+			h.reserveOverLimit(room, ep, size, time.Since(began)) {
 			return ""
 		}
 		select {
@@ -191,21 +192,22 @@ func (h *Handler) take(client context.Context, room *bodyRoom, ep Endpoint,
 // its tenant is read in this way. Such a body may hold the answer to a pending exchange, which the
 // tenant must send to free any memory. If the body turns out to start new work, it is refused after
 // it is read.
-func (h *Handler) beyond(room *bodyRoom, ep Endpoint, size int, waited time.Duration) bool {
-	if !room.beyond && waited < beyondAfter {
+func (h *Handler) reserveOverLimit(room *bodyReservation, ep Endpoint, size int,
+	waited time.Duration) bool {
+	if !room.overLimit && waited < overLimitAfter {
 		return false
 	}
-	release := h.options.Beyond(ep, size-room.size, !room.beyond)
+	release := h.options.ReserveOverLimit(ep, size-room.size, !room.overLimit)
 	if release == nil {
 		return false
 	}
-	room.beyond, room.size, room.reserved = true, size, append(room.reserved, release)
+	room.overLimit, room.size, room.reserved = true, size, append(room.reserved, release)
 	return true
 }
 
 // read lets the next large body of the tenant be read. This body still counts against the tenant's
 // memory limit.
-func (r *bodyRoom) read() {
+func (r *bodyReservation) read() {
 	if r != nil {
 		r.own.Free()
 	}
@@ -213,7 +215,7 @@ func (r *bodyRoom) read() {
 
 // free releases all reservations. It is idempotent and accepts a nil receiver, for a body without
 // room.
-func (r *bodyRoom) free() {
+func (r *bodyReservation) free() {
 	if r == nil {
 		return
 	}
@@ -226,7 +228,7 @@ func (r *bodyRoom) free() {
 
 // settled returns the body in a buffer that is not much larger than needed, since the body is kept
 // while its messages are processed.
-func settled(body []byte) []byte {
+func compact(body []byte) []byte {
 	if cap(body) <= transport.Large || cap(body)-len(body) <= len(body)/8 {
 		return body
 	}

@@ -28,7 +28,7 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 				room, kept := transport.NewRoom(10), 0
 				host := newTestHost(t)
 				o := Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: time.Second}}
-				o.Bodies = func(ep Endpoint) *transport.Room {
+				o.BodyRoom = func(ep Endpoint) *transport.ByteBudget {
 					if ep.Tenant == "acme" {
 						return room
 					}
@@ -131,7 +131,7 @@ func TestLargeBodyCountsWhatHasCome(t *testing.T) {
 			host, own, kept := newTestHost(t), transport.NewRoom(size), 0
 			h := NewHandler(Options{
 				Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: limit}},
-				Bodies: func(Endpoint) *transport.Room { return own },
+				BodyRoom: func(Endpoint) *transport.ByteBudget { return own },
 				Reserve: func(_ Endpoint, had, n int, _ bool) (func(), string) {
 					if had != kept {
 						t.Errorf("%d bytes more than %d are asked for, %d count", n, had, kept)
@@ -177,7 +177,7 @@ func TestSlowBodiesLeaveRoom(t *testing.T) {
 			host, own := newTestHost(t), transport.NewRoom(limit)
 			h := NewHandler(Options{
 				Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: limit}},
-				Bodies: func(Endpoint) *transport.Room { return own },
+				BodyRoom: func(Endpoint) *transport.ByteBudget { return own },
 			})
 			read := func(body io.Reader, length int64) (int, refusal) {
 				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", body)
@@ -224,7 +224,7 @@ func TestBodiesThatGrowTakeTurns(t *testing.T) {
 		host, own := newTestHost(t), transport.NewRoom(limit)
 		h := NewHandler(Options{
 			Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: size}},
-			Bodies: func(Endpoint) *transport.Room { return own },
+			BodyRoom: func(Endpoint) *transport.ByteBudget { return own },
 		})
 		ended := make(chan refusal)
 		const many = 10
@@ -313,7 +313,7 @@ func TestOneBodyIsReadWithoutRoom(t *testing.T) {
 				}
 				return nil, ""
 			},
-			Beyond: func(_ Endpoint, n int, first bool) func() {
+			ReserveOverLimit: func(_ Endpoint, n int, first bool) func() {
 				mu.Lock()
 				defer mu.Unlock()
 				if first && taken {
@@ -345,7 +345,7 @@ func TestOneBodyIsReadWithoutRoom(t *testing.T) {
 		began := time.Now()
 		first := read(slow, size)
 		rest.Write(make([]byte, size-1))
-		if bytes, _ := now(); time.Since(began) < beyondAfter || bytes < size/2 {
+		if bytes, _ := now(); time.Since(began) < overLimitAfter || bytes < size/2 {
 			t.Errorf("read after %v, and %d bytes count", time.Since(began), bytes)
 		}
 		second := read(strings.NewReader(strings.Repeat("x", size)), size)

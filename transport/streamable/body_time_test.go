@@ -28,7 +28,7 @@ func TestBodyThatWaitedIsNotTooSlow(t *testing.T) {
 	room := transport.NewRoom(10)
 	room.Add(1)
 	s := serve(t, newTestHost(t),
-		Options{Bounds: Bounds{BodyTime: bodyTime}, Bodies: func(Endpoint) *transport.Room {
+		Options{Bounds: Bounds{BodyTime: bodyTime}, BodyRoom: func(Endpoint) *transport.ByteBudget {
 			return room
 		}})
 	id := s.session(protocol.V20251125)
@@ -95,7 +95,7 @@ func TestBodyThatIsRefusedHasToComeInTime(t *testing.T) {
 		host, room := newTestHost(t), transport.NewRoom(10)
 		room.Add(1)
 		h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: bodyTime},
-			Bodies: func(Endpoint) *transport.Room {
+			BodyRoom: func(Endpoint) *transport.ByteBudget {
 				return room
 			}})
 		src, w := &stuck{}, httptest.NewRecorder()
@@ -250,7 +250,7 @@ func TestWhoLeavesWhileHisBodyWaitsIsNotRefused(t *testing.T) {
 				}
 				room.Add(full)
 				h := NewHandler(Options{
-					Host: host, Store: host.store, Bodies: func(Endpoint) *transport.Room { return room },
+					Host: host, Store: host.store, BodyRoom: func(Endpoint) *transport.ByteBudget { return room },
 					Reserve: func(Endpoint, int, int, bool) (func(), string) { return nil, "" }, // not yet
 				})
 				ctx, leave := context.WithTimeout(t.Context(), roomTime/2)

@@ -12,12 +12,12 @@ import (
 // live returns the state, which it creates at the first call.
 func (s *Streams) live() *streamsState {
 	if s.state == nil {
-		s.state = &streamsState{kept: s.store.options.Kept(s.tenant)}
+		s.state = &streamsState{account: s.store.options.Account(s.tenant)}
 		switch {
 		case s.channel:
-			s.state.nonce = s.of
+			s.state.nonce = s.sessionID
 		case !s.plain:
-			s.state.nonce = newNonce(s.of)
+			s.state.nonce = newNonce(s.sessionID)
 		}
 	}
 	return s.state
@@ -28,15 +28,15 @@ func (s *Streams) number() uint32 {
 	return s.state.last
 }
 
-func (s *Streams) standing() *stream {
+func (s *Streams) standalone() *stream {
 	state := s.live()
-	if state.alone == nil {
-		state.alone = &stream{history: newHistory()}
+	if state.standalone == nil {
+		state.standalone = &stream{history: newHistory()}
 		if s.channel {
-			state.alone.history = s.channelHistory()
+			state.standalone.history = s.channelHistory()
 		}
 	}
-	return state.alone
+	return state.standalone
 }
 
 // post registers the stream of a POST.
@@ -48,10 +48,10 @@ func (s *Streams) post(st *stream) {
 }
 
 // attach connects o to a stream, to continue after the last event that the client has seen.
-func (s *Streams) attach(st *stream, o *outlet, seen eventID) {
-	st.away = false
-	o.nonce, o.kind, o.number, o.next, o.asks = s.state.nonce, seen.kind, seen.stream, seen.seq+
-		1, seen.asks
+func (s *Streams) attach(st *stream, o *streamResponse, seen eventID) {
+	st.unattended = false
+	o.nonce, o.kind, o.number, o.next, o.requestID = s.state.nonce, seen.kind, seen.stream, seen.seq+
+		1, seen.requestID
 	if st.number != 0 {
 		o.nonce = st.nonce
 	}
@@ -60,12 +60,12 @@ func (s *Streams) attach(st *stream, o *outlet, seen eventID) {
 }
 
 // end disconnects o from its stream, unless it is disconnected already.
-func end(o *outlet, why phase) {
+func end(o *streamResponse, why phase) {
 	if o.phase != live {
 		return
 	}
 	o.phase = why
-	o.stream.outlets = slices.DeleteFunc(o.stream.outlets, func(other *outlet) bool {
+	o.stream.outlets = slices.DeleteFunc(o.stream.outlets, func(other *streamResponse) bool {
 		return other == o
 	})
 	o.signal()
@@ -89,17 +89,17 @@ func wake(st *stream) {
 // add queues an event. If too much is already waiting, waiting notifications are dropped to make
 // room. If there is still no room, a question is rejected and a notification is dropped. None of
 // this closes a connection: only writing to a client shows if it still reads.
-func (s *Streams) add(st *stream, data []byte, w weight) error {
+func (s *Streams) add(st *stream, data []byte, w importance) error {
 	return s.addAt(st, data, w, s.store.now())
 }
 
-// addAt is like add for an event of a given time, in nanoseconds of clock.Steady.
-func (s *Streams) addAt(st *stream, data []byte, w weight, at int64) error {
+// addAt is like add for an event of a given time, in nanoseconds of clock.SteadyNanos.
+func (s *Streams) addAt(st *stream, data []byte, w importance, at int64) error {
 	if w == hint && st.duplicate(data) {
 		return nil
 	}
 	before := st.bytes
-	dropped, room := st.makeRoom(w, &s.store.options, s.state.kept.Full())
+	dropped, room := st.makeRoom(w, &s.store.options, s.state.account.Full())
 	s.account(st.bytes - before)
 	if !room && w.notifies() {
 		dropped++
@@ -133,7 +133,7 @@ func (s *Streams) addAt(st *stream, data []byte, w weight, at int64) error {
 func (s *Streams) account(bytes int) {
 	s.state.bytes += bytes
 	s.store.used.Add(int64(bytes))
-	s.state.kept.Keep(bytes)
+	s.state.account.Keep(bytes)
 }
 
 // bound drops events until the limits of the stream, the session, the tenant and the process are
@@ -144,9 +144,9 @@ func (s *Streams) bound(st *stream) {
 	for (len(st.entries) > o.StreamEvents || st.bytes > o.StreamBytes) && len(st.entries) > 1 &&
 		s.drop(st) {
 	}
-	for s.state.bytes > o.SessionBytes || s.state.kept.Full() ||
+	for s.state.bytes > o.SessionBytes || s.state.account.Full() ||
 		s.store.used.Load() > int64(o.TotalBytes) {
-		if !s.forgetOldest() && !s.drop(st) && !s.drop(s.state.alone) {
+		if !s.forgetOldest() && !s.drop(st) && !s.drop(s.state.standalone) {
 			return
 		}
 	}
@@ -157,7 +157,7 @@ func (s *Streams) drop(st *stream) bool {
 	if st == nil {
 		return false
 	}
-	i := st.least(len(st.outlets) > 0)
+	i := st.leastImportant(len(st.outlets) > 0)
 	if i >= 0 {
 		s.account(-st.remove(i))
 	}
@@ -213,8 +213,8 @@ func (s *Streams) sweep() {
 			s.account(-st.remove(0))
 		}
 	}
-	if state.alone != nil {
-		expire(state.alone)
+	if state.standalone != nil {
+		expire(state.standalone)
 	}
 	for _, st := range state.posts {
 		expire(st)

@@ -60,36 +60,36 @@ func pageOf(r *http.Request) string {
 // browsers holds the waiting streams of each browser, the longest waiting first.
 type browsers struct {
 	mu      sync.Mutex
-	waiting map[browser][]*outlet
+	waiting map[browser][]*streamResponse
 }
 
 // waits registers a waiting stream until end is called. If there are too many, the longest waiting
 // stream is closed, and its client is told when to reconnect.
-func (s *browsers) waits(of browser, o *outlet) (end func()) {
+func (s *browsers) waits(of browser, o *streamResponse) (end func()) {
 	if of == (browser{}) {
 		return func() {}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.waiting == nil {
-		s.waiting = map[browser][]*outlet{}
+		s.waiting = map[browser][]*streamResponse{}
 	}
 	all := append(s.waiting[of], o)
 	if len(all) > BrowserStreams {
 		first := all[0]
 		all = slices.Delete(all, 0, 1)
 		first.crowded.Store(true)
-		first.parted.Store(true)
+		first.evicted.Store(true)
 		first.signal()
 	}
 	s.waiting[of] = all
 	return func() { s.remove(of, o) }
 }
 
-func (s *browsers) remove(of browser, o *outlet) {
+func (s *browsers) remove(of browser, o *streamResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := slices.DeleteFunc(s.waiting[of], func(other *outlet) bool { return other == o })
+	all := slices.DeleteFunc(s.waiting[of], func(other *streamResponse) bool { return other == o })
 	if s.waiting[of] = all; len(all) == 0 {
 		delete(s.waiting, of)
 	}
@@ -111,18 +111,18 @@ func (h *Handler) BrowserStreams() int { return h.browsers.count() }
 
 // waiter registers a waiting stream, so that it can be closed in favour of other streams. The zero
 // waiter registers nothing.
-type waiter struct {
+type idleRegistration struct {
 	conn     *connection
 	browsers *browsers
 	browser  browser
 }
 
-func (h *Handler) waiter(r *http.Request, ep Endpoint) waiter {
-	return waiter{connectionOf(r), &h.browsers, browserOf(r, ep)}
+func (h *Handler) waiter(r *http.Request, ep Endpoint) idleRegistration {
+	return idleRegistration{connectionOf(r), &h.browsers, browserOf(r, ep)}
 }
 
 // waits registers a stream until end is called.
-func (w waiter) waits(o *outlet) (end func()) {
+func (w idleRegistration) waits(o *streamResponse) (end func()) {
 	if w.browsers == nil {
 		return func() {}
 	}

@@ -80,9 +80,9 @@ func boundedStreams(t *testing.T, origin string, page []string) {
 // A channel counts while no request of its client is in flight.
 func TestChannelsOfABrowserAreBounded(t *testing.T) {
 	var all browsers
-	o := make([]outlet, BrowserStreams+2)
+	o := make([]streamResponse, BrowserStreams+2)
 	for i := range o {
-		o[i] = makeOutlet()
+		o[i] = makeStreamResponse()
 	}
 	of := browser{origin: "https://app.example"}
 	ends := []func(){}
@@ -91,11 +91,11 @@ func TestChannelsOfABrowserAreBounded(t *testing.T) {
 	}
 	ends[0]() // a request is in flight
 	all.waits(of, &o[BrowserStreams])
-	if o[0].parted.Load() || o[1].parted.Load() {
+	if o[0].evicted.Load() || o[1].evicted.Load() {
 		t.Error("a stream was ended although there was room")
 	}
 	all.waits(of, &o[0])
-	if !o[1].parted.Load() || o[0].parted.Load() {
+	if !o[1].evicted.Load() || o[0].evicted.Load() {
 		t.Error("the one that has waited longest goes on")
 	}
 	for i := range o {

@@ -58,9 +58,11 @@ func (c *Certificate) IsOf(certFile, keyFile string) bool {
 	return *c.at.Load() == paths{certFile, keyFile}
 }
 
-// Another reads a certificate from other files, for use with Become. It returns an error for a
-// certificate that is not valid at time now, unless the current one is not valid either.
-func (c *Certificate) Another(certFile, keyFile string, now time.Time) (*Certificate, error) {
+// LoadReplacement reads a certificate from other files, for use with ReplaceWith. It returns an
+// error for a certificate that is not valid at time now, unless the current one is not valid
+// either.
+func (c *Certificate) LoadReplacement(certFile, keyFile string,
+	now time.Time) (*Certificate, error) {
 	next, err := LoadCertificate(certFile, keyFile)
 	if err != nil {
 		return nil, err
@@ -71,8 +73,8 @@ func (c *Certificate) Another(certFile, keyFile string, now time.Time) (*Certifi
 	return next, nil
 }
 
-// Become serves the certificate of next, and reads its files from then on.
-func (c *Certificate) Become(next *Certificate) {
+// ReplaceWith serves the certificate of next, and reads its files from then on.
+func (c *Certificate) ReplaceWith(next *Certificate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at.Store(next.at.Load())

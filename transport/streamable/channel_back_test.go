@@ -100,7 +100,7 @@ func TestChannelComesBack(t *testing.T) {
 func (s *Streams) waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.alone.waiting
+	return s.state.standalone.waiting
 }
 
 // If answers that a client has missed are no longer stored, it is told that its session is over.
@@ -137,7 +137,7 @@ func TestLeftChannelsMakeRoom(t *testing.T) {
 		defer all.mu.Unlock()
 		return all.oldest(first.ep()) != nil
 	})
-	for range maxSilent {
+	for range maxUnopened {
 		s.stream(t.Context(), "ann")
 	}
 	if status := first.back(); status != http.StatusNotFound {
@@ -196,9 +196,9 @@ func (s *saves) restored(t *testing.T) *Streams {
 }
 
 // joined attaches the connection of a client that has seen the events up to after.
-func joined(t *testing.T, s *Streams, after uint64, resumed bool) *outlet {
+func joined(t *testing.T, s *Streams, after uint64, resumed bool) *streamResponse {
 	t.Helper()
-	o := makeOutlet()
+	o := makeStreamResponse()
 	if err := s.join(&o, after, resumed); err != nil {
 		t.Fatal(err)
 	}
@@ -216,9 +216,9 @@ func TestChannelOutlivesTheHost(t *testing.T) {
 	pushAll(t, s, note("notifications/message", 1), note("notifications/message", 2), answer)
 	seen := o.next // the first of them
 	taken(s, o, 8)
-	s.asks(jsonrpc.StringID("slow"))
-	s.asks(jsonrpc.StringID("quick"))
-	s.settled(jsonrpc.StringID("quick"))
+	s.saveInFlight(jsonrpc.StringID("slow"))
+	s.saveInFlight(jsonrpc.StringID("quick"))
+	s.forgetInFlight(jsonrpc.StringID("quick"))
 	before.write()
 	if len(disk) != 1 {
 		t.Errorf("written down: %q", disk)
@@ -266,7 +266,7 @@ func TestAnswersOfAnEarlierHostAreKept(t *testing.T) {
 		before := newSaves(disk)
 		s := before.Channel("acme", "ticket")
 		o := joined(t, s, 0, false)
-		s.asks(jsonrpc.StringID("slow"))
+		s.saveInFlight(jsonrpc.StringID("slow"))
 		before.write()
 		time.Sleep(before.options.TTL)
 		answer := jsonrpc.Response(jsonrpc.IntID(1), jsontext.Value(`{}`))
@@ -279,8 +279,8 @@ func TestAnswersOfAnEarlierHostAreKept(t *testing.T) {
 
 		after := newSaves(disk)
 		again := after.restored(t)
-		blind := makeOutlet()
-		blind.blind = true
+		blind := makeStreamResponse()
+		blind.unsureOfLast = true
 		if err := again.join(&blind, 0, false); err != nil {
 			t.Fatal(err)
 		}

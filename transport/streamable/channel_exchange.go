@@ -10,10 +10,10 @@ import (
 
 // exchange is the transport.Sink of one request. All exchanges of a channel share its stream.
 type exchange struct {
-	channel *channel
-	id      jsonrpc.ID
-	from    string // the address of the client
-	greets  bool   // this is the handshake of the channel's session
+	channel      *sseChannel
+	id           jsonrpc.ID
+	from         string // the address of the client
+	opensSession bool   // this is the handshake of the channel's session
 	// pending saves the fact that the request is in flight, after askedAfter; nil for never.
 	pending clock.Timer
 
@@ -40,11 +40,11 @@ func (a *exchange) Send(m jsonrpc.Message) error {
 }
 
 // lasts saves that the request is in flight, once it has lasted a while.
-func (a *exchange) lasts() {
+func (a *exchange) saveInFlight() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.over {
-		a.channel.streams.asks(a.id)
+		a.channel.streams.saveInFlight(a.id)
 	}
 }
 
@@ -59,17 +59,17 @@ func (a *exchange) Finish(m jsonrpc.Message) bool {
 	if a.pending != nil {
 		a.pending.Stop()
 	}
-	a.channel.streams.settled(a.id)
+	a.channel.streams.forgetInFlight(a.id)
 	a.channel.forget(a.id)
 	switch {
-	case !a.greets:
+	case !a.opensSession:
 	case m.Error != nil || m.Kind() == jsonrpc.KindInvalid:
 		a.channel.refuse()
 	default:
 		a.channel.handler.channels.remove(a.channel) // the Host finds the session from now on
 	}
 	if m.Kind() != jsonrpc.KindInvalid {
-		a.channel.say(m)
+		a.channel.sendAnswer(m)
 	}
 	a.channel.settle()
 	return true

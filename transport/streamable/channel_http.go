@@ -17,11 +17,13 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	if !h.streams(w, r, ep) {
 		return
 	}
-	e := emitter{handler: h, response: w, control: deadline(w), tenant: ep.Tenant, drain: h.drain}
+	e := responseWriter{
+		handler: h, response: w, control: deadline(w), tenant: ep.Tenant, drain: h.drain,
+	}
 	c, after, resumed := h.joined(r, ep)
-	if c == nil && !resumed && h.returnsBlindly(r, ep) {
+	if c == nil && !resumed && h.reconnectsUnnamed(r, ep) {
 		var there bool
-		if c, there = h.recognize(r.Context(), &e, ep); !there {
+		if c, there = h.identify(r.Context(), &e, ep); !there {
 			return
 		}
 	}
@@ -33,7 +35,7 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 			}
 			return
 		}
-		c = h.channels.add(h, ep, blind(r))
+		c = h.channels.add(h, ep, reconnectsUnnamed(r))
 	}
 	switch {
 	case c != nil:
@@ -46,8 +48,8 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		h.refuse(w, r, ep, manyGETs, jsonrpc.ID{}, "too many open streams without initialize")
 		return
 	}
-	out := makeOutlet()
-	out.blind = known && !resumed
+	out := makeStreamResponse()
+	out.unsureOfLast = known && !resumed
 	if err := c.attach(h.waiter(r, ep), &out, after, resumed); err != nil {
 		// Events that the client missed are gone: it has to start a new session.
 		c.close(r.Context())
@@ -67,7 +69,7 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 
 // joined finds the channel that a GET with Last-Event-ID continues, and the event after which it
 // continues. It does not find a channel of another endpoint or principal.
-func (h *Handler) joined(r *http.Request, ep Endpoint) (c *channel, after uint64, resumed bool) {
+func (h *Handler) joined(r *http.Request, ep Endpoint) (c *sseChannel, after uint64, resumed bool) {
 	last := r.Header.Get("Last-Event-Id")
 	if last == "" {
 		return nil, 0, false
@@ -116,12 +118,12 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		return
 	}
 	for _, m := range refused {
-		c.say(m)
+		c.sendAnswer(m)
 	}
 	room.free()
 	ctx := context.Background()
 	for _, m := range messages {
-		if h.returns.answered(c, m) {
+		if h.reconnects.answered(c, m) {
 			continue
 		}
 		if e := c.take(ctx, r.RemoteAddr, m); e != nil && err == nil {
@@ -137,7 +139,7 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 
 // holder finds the channel that a POST is for. It does not find a channel of another endpoint or
 // principal.
-func (h *Handler) holder(r *http.Request, ep Endpoint) (*channel, refusal, string) {
+func (h *Handler) holder(r *http.Request, ep Endpoint) (*sseChannel, refusal, string) {
 	ticket := r.URL.Query().Get("ticket")
 	if ticket == "" {
 		return nil, noTicket, "post to the address that the stream began with"

@@ -15,9 +15,9 @@ import (
 // therefore begins such a stream with a ping. The client posts the answer with the ticket of its
 // session, and the ticket identifies that session.
 
-// recognizeTime is how long a client may take to answer that ping. After it, the stream is treated
+// identifyTime is how long a client may take to answer that ping. After it, the stream is treated
 // as that of a new client.
-const recognizeTime = 5 * time.Second
+const identifyTime = 5 * time.Second
 
 // Finder is a Host that can tell if a client may be reconnecting.
 type Finder interface {
@@ -26,36 +26,36 @@ type Finder interface {
 	Channels(ep Endpoint) bool
 }
 
-// returns holds the streams whose clients were sent such a ping, by the id of the ping.
-type returns struct {
+// reconnects holds the streams whose clients were sent such a ping, by the id of the ping.
+type reconnects struct {
 	mu    sync.Mutex
-	asked map[jsonrpc.ID]returning
+	asked map[jsonrpc.ID]reconnect
 }
 
-type returning struct {
+type reconnect struct {
 	at Endpoint
-	is chan *channel // buffered, for one channel
+	is chan *sseChannel // buffered, for one channel
 }
 
-func (s *returns) ask(ep Endpoint) (jsonrpc.ID, returning) {
-	id, r := jsonrpc.StringID("mcpd-"+rand.Text()), returning{ep, make(chan *channel, 1)}
+func (s *reconnects) ask(ep Endpoint) (jsonrpc.ID, reconnect) {
+	id, r := jsonrpc.StringID("mcpd-"+rand.Text()), reconnect{ep, make(chan *sseChannel, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.asked == nil {
-		s.asked = map[jsonrpc.ID]returning{}
+		s.asked = map[jsonrpc.ID]reconnect{}
 	}
 	s.asked[id] = r
 	return id, r
 }
 
-func (s *returns) forget(id jsonrpc.ID) {
+func (s *reconnects) forget(id jsonrpc.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.asked, id)
 }
 
 // answered reports whether a message of a channel's client answers one of the pings.
-func (s *returns) answered(c *channel, m jsonrpc.Message) bool {
+func (s *reconnects) answered(c *sseChannel, m jsonrpc.Message) bool {
 	if m.Method != "" || m.ID.IsZero() {
 		return false
 	}
@@ -70,32 +70,33 @@ func (s *returns) answered(c *channel, m jsonrpc.Message) bool {
 	return true
 }
 
-// returnsBlindly reports whether a client may be reconnecting without naming its session. Such a
+// reconnectsUnnamed reports whether a client may be reconnecting without naming its session. Such a
 // client names a revision, so it has had a session.
-func (h *Handler) returnsBlindly(r *http.Request, ep Endpoint) bool {
+func (h *Handler) reconnectsUnnamed(r *http.Request, ep Endpoint) bool {
 	host, ok := h.options.Host.(Finder)
-	return ok && blind(r) && host.Channels(ep)
+	return ok && reconnectsUnnamed(r) && host.Channels(ep)
 }
 
 // blind reports whether a stream is requested by a client that has had a session and does not name
 // it.
-func blind(r *http.Request) bool {
+func reconnectsUnnamed(r *http.Request) bool {
 	return r.Header.Get("Last-Event-Id") == "" && r.Header.Get("Mcp-Protocol-Version") != ""
 }
 
-// recognize begins the stream of a client that reconnects, and finds its channel. A nil channel
+// identify begins the stream of a client that reconnects, and finds its channel. A nil channel
 // means that the client has not named one in time. more reports whether the client is still
 // connected.
-func (h *Handler) recognize(ctx context.Context, e *emitter, ep Endpoint) (c *channel, more bool) {
-	id, asked := h.returns.ask(ep)
-	defer h.returns.forget(id)
+func (h *Handler) identify(ctx context.Context, e *responseWriter, ep Endpoint) (c *sseChannel,
+	more bool) {
+	id, asked := h.reconnects.ask(ep)
+	defer h.reconnects.forget(id)
 	ping := jsonrpc.Request(id, "ping", nil)
 	e.first = appendEvent(nil, Event{Data: ping.Append(nil)})
 	if e.open() != nil {
 		return nil, false
 	}
 	late := make(chan struct{})
-	timer := h.options.Store.options.Clock.AfterFunc(recognizeTime, func() { close(late) })
+	timer := h.options.Store.options.Clock.AfterFunc(identifyTime, func() { close(late) })
 	defer timer.Stop()
 	select {
 	case c = <-asked.is:

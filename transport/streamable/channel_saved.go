@@ -30,68 +30,68 @@ const (
 
 // unsure reports whether the client of a channel may not have an event that was written to it.
 func (s *Streams) unsure(e *entry) bool {
-	return s.channel && (e.unseen || e.at > s.store.now()-int64(unsureTime))
+	return s.channel && (e.unconfirmed || e.at > s.store.now()-int64(unsureTime))
 }
 
 // placeKey returns the key under which an event of a channel is saved.
-func (s *Streams) placeKey(seq uint64) string { return string(appendPlace(nil, s.of, seq)) }
+func (s *Streams) placeKey(seq uint64) string { return string(appendPlace(nil, s.sessionID, seq)) }
 
-func (s *Streams) askedKey(asks string) string { return s.of + "." + askedPlace + asks }
+func (s *Streams) askedKey(asks string) string { return s.sessionID + "." + askedPlace + asks }
 
 // asks saves that a request of a channel is in flight. It saves nothing for a request whose id is
 // too long.
-func (s *Streams) asks(id jsonrpc.ID) {
-	asks := asking(id)
+func (s *Streams) saveInFlight(id jsonrpc.ID) {
+	asks := encodeRequestID(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.store.saver == nil || s.closed || asks == "" {
 		return
 	}
 	state := s.live()
-	if state.asked == nil {
-		state.asked = map[string]struct{}{}
+	if state.savedInFlight == nil {
+		state.savedInFlight = map[string]struct{}{}
 	}
-	state.asked[asks] = struct{}{}
-	s.store.saver.save(s.askedKey(asks), s.store.written(s.store.now()), []byte(id.Raw()))
+	state.savedInFlight[asks] = struct{}{}
+	s.store.saver.save(s.askedKey(asks), s.store.diskTime(s.store.now()), []byte(id.Raw()))
 }
 
 // settled removes that record.
-func (s *Streams) settled(id jsonrpc.ID) {
+func (s *Streams) forgetInFlight(id jsonrpc.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state == nil || len(s.state.asked) == 0 {
+	if s.state == nil || len(s.state.savedInFlight) == 0 {
 		return
 	}
-	if asks := asking(id); asks != "" {
+	if asks := encodeRequestID(id); asks != "" {
 		s.forgetAsked(asks)
 	}
 }
 
 func (s *Streams) forgetAsked(asks string) {
-	if _, is := s.state.asked[asks]; is {
-		delete(s.state.asked, asks)
+	if _, is := s.state.savedInFlight[asks]; is {
+		delete(s.state.savedInFlight, asks)
 		s.store.saver.forget(s.askedKey(asks))
 	}
 }
 
-// placed is an event of a channel as it was saved, or, if asks is set, a request that was in
-// flight.
-type placed struct {
-	written
+// savedChannelEvent is an event of a channel as it was saved, or, if asks is set, a request that
+// was in flight.
+type savedChannelEvent struct {
+	restoredEvent
 	asks jsonrpc.ID
 }
 
 var errNoPlace = errors.New("not an event of this channel")
 
 // parsePlaced reads a saved record of a channel.
-func (s *Streams) parsePlaced(saved Saved) (e placed, err error) {
+func (s *Streams) parsePlaced(saved Saved) (e savedChannelEvent, err error) {
 	var value savedEvent
 	if err := json.Unmarshal(saved.Value, &value); err != nil {
 		return e, err
 	}
-	e.key, e.size, e.at, e.data = saved.Key, len(saved.Value), s.store.read(value.At),
+	e.key, e.size, e.at, e.data = saved.Key, len(saved.Value), s.store.fromDiskTime(value.At),
 		[]byte(value.Data)
-	text, ours := strings.CutPrefix(saved.Key, s.of+".")
+	text, ours := strings.CutPrefix(saved.Key, s.sessionID+".")
 	if !ours {
 		return e, errNoPlace
 	}
@@ -100,7 +100,7 @@ func (s *Streams) parsePlaced(saved Saved) (e placed, err error) {
 		return e, errExpired // a request may have been in flight for longer than the TTL
 	}
 	if asked {
-		id, ok := eventID{asks: asks}.asked()
+		id, ok := eventID{requestID: asks}.decodeRequestID()
 		if e.asks = id; !ok {
 			return e, errNoPlace
 		}
@@ -124,7 +124,7 @@ func (s *Streams) parsePlaced(saved Saved) (e placed, err error) {
 // Requests that were in flight are answered with an error that says that the host has restarted.
 // The mutex is held.
 func (s *Streams) restoreChannel(all []Saved) (dropped []error) {
-	var events, asked []placed
+	var events, asked []savedChannelEvent
 	for _, saved := range all {
 		e, err := s.parsePlaced(saved)
 		switch {
@@ -137,16 +137,18 @@ func (s *Streams) restoreChannel(all []Saved) (dropped []error) {
 			asked = append(asked, e)
 		}
 	}
-	st := s.standing()
-	st.away = true
+	st := s.standalone()
+	st.unattended = true
 	begin := st.next
-	slices.SortFunc(events, func(a, b placed) int { return cmp.Compare(a.id.seq, b.id.seq) })
+	slices.SortFunc(events, func(a, b savedChannelEvent) int {
+		return cmp.Compare(a.id.seq, b.id.seq)
+	})
 	for _, e := range events {
 		st.next, st.sent = e.id.seq, e.id.seq
 		st.add(e.data, e.weight, channelNumber, e.at)
 		i := len(st.entries) - 1
-		st.give(i, channelNumber)
-		st.entries[i].unseen = true
+		st.markSent(i, channelNumber)
+		st.entries[i].unconfirmed = true
 		s.account(len(e.data))
 		s.saved(st, i)
 		s.store.saver.restored(e.key, e.size)
@@ -154,7 +156,7 @@ func (s *Streams) restoreChannel(all []Saved) (dropped []error) {
 	st.next = max(st.next, begin)
 	st.sent = st.next
 	s.bound(st)
-	slices.SortFunc(asked, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(asked, func(a, b savedChannelEvent) int { return cmp.Compare(a.at, b.at) })
 	for _, e := range asked {
 		s.store.Discard(e.key)
 		data, w := encode(jsonrpc.Failure(e.asks,

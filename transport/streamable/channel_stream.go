@@ -22,14 +22,14 @@ const channelNumber = 1
 // Channel returns the Streams of a tenant's session over HTTP+SSE with this id. The session is new,
 // or was restored after a restart of the host.
 func (s *Store) Channel(tenant, of string) *Streams {
-	return &Streams{store: s, tenant: tenant, of: of, channel: true}
+	return &Streams{store: s, tenant: tenant, sessionID: of, channel: true}
 }
 
 // Channel reports whether a client receives everything on one stream, as in HTTP+SSE.
 func (s *Streams) Channel() bool { return s.channel }
 
 // ID returns the id of the session. A channel has its id before the session is opened.
-func (s *Streams) ID() string { return s.of }
+func (s *Streams) ID() string { return s.sessionID }
 
 // minAway is longer than the time between two signs of activity of a connected client, which is at
 // most 5 minutes.
@@ -50,7 +50,7 @@ func (s *Streams) Again() bool {
 }
 
 // owned returns the channel that owns the streams, and calls make if there is none yet.
-func (s *Streams) owned(make func() *channel) *channel {
+func (s *Streams) owned(make func() *sseChannel) *sseChannel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.client == nil {
@@ -73,19 +73,19 @@ func (s *Streams) channelHistory() history {
 // join makes o the connection of a channel and closes its other connections. If resumed is set, the
 // stream continues after the given sequence number. A sequence number from an earlier host whose
 // clock was ahead is treated as the newest event.
-func (s *Streams) join(o *outlet, after uint64, resumed bool) error {
+func (s *Streams) join(o *streamResponse, after uint64, resumed bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return ErrNoSession
 	}
-	st := s.standing()
+	st := s.standalone()
 	if !resumed {
 		after = st.sent - 1
 	}
-	if o.blind {
+	if o.unsureOfLast {
 		after = s.beforeUnsure(st)
-		o.sure = st.sent
+		o.answersOnlyBefore = st.sent
 	}
 	if after = min(after, st.next-1); after < st.lost {
 		return errUnreplayable
@@ -94,7 +94,7 @@ func (s *Streams) join(o *outlet, after uint64, resumed bool) error {
 	s.attach(st, o, eventID{channelStream, channelNumber, after, ""})
 	o.get = true
 	s.state.gets++
-	s.settleRoom()
+	s.updateRoom()
 	return nil
 }
 
@@ -108,15 +108,15 @@ func (s *Streams) beforeUnsure(st *stream) uint64 {
 	return st.sent - 1
 }
 
-// settleRoom updates the byte budget with the bytes that wait for the connected client of a
+// updateRoom updates the byte budget with the bytes that wait for the connected client of a
 // channel. The Store limits the bytes that wait for a disconnected client.
-func (s *Streams) settleRoom() {
+func (s *Streams) updateRoom() {
 	if s.room == nil {
 		return
 	}
 	waits := 0
-	if s.state != nil && s.state.alone != nil && len(s.state.alone.outlets) > 0 {
-		waits = s.state.alone.queued
+	if s.state != nil && s.state.standalone != nil && len(s.state.standalone.outlets) > 0 {
+		waits = s.state.standalone.queued
 	}
 	s.room.Add(waits - s.roomed)
 	s.roomed = waits
@@ -126,10 +126,10 @@ func (s *Streams) settleRoom() {
 func (s *Streams) unread() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state == nil || s.state.alone == nil || len(s.state.alone.outlets) == 0 {
+	if s.state == nil || s.state.standalone == nil || len(s.state.standalone.outlets) == 0 {
 		return 0
 	}
-	return s.state.alone.queued
+	return s.state.standalone.queued
 }
 
 // appendPlace appends the id of an event of a channel.

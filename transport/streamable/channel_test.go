@@ -150,7 +150,7 @@ func TestChannelCarriesEverything(t *testing.T) {
 			t.Errorf("the session was given %v", session.delivered)
 		}
 	}
-	if n := len(s.handler.channels.byTicket) + len(s.handler.channels.silent); n != 0 {
+	if n := len(s.handler.channels.byTicket) + len(s.handler.channels.unopened); n != 0 {
 		t.Errorf("%d channels are left", n)
 	}
 }
@@ -276,14 +276,14 @@ func TestChannelAnswersRefusedRequestsOnTheStream(t *testing.T) {
 	}
 }
 
-// patient is a clock on which greetingTime passes when the test decides.
+// patient is a clock on which initializeTime passes when the test decides.
 type patient struct {
 	clock.Clock
 	greetings chan<- func()
 }
 
 func (p patient) AfterFunc(d time.Duration, f func()) clock.Timer {
-	if d == greetingTime {
+	if d == initializeTime {
 		p.greetings <- f
 	}
 	return p.Clock.AfterFunc(d, f)
@@ -342,7 +342,7 @@ func TestChannelIsGreetedAgain(t *testing.T) {
 			all := &s.handler.channels
 			all.mu.Lock()
 			defer all.mu.Unlock()
-			if got := all.silent[Endpoint{Tenant: "acme", Principal: c.who}]; got != 1 {
+			if got := all.unopened[Endpoint{Tenant: "acme", Principal: c.who}]; got != 1 {
 				t.Errorf("%s: %d channels are silent, want this", late, got)
 			}
 		}
@@ -376,7 +376,7 @@ func TestChannelIsGreetedAgain(t *testing.T) {
 func TestSilentChannelsAreBounded(t *testing.T) {
 	s := serve(t, newTestHost(t), Options{})
 	ctx, leave := context.WithCancel(t.Context())
-	for range maxSilent {
+	for range maxUnopened {
 		s.stream(ctx, "ann")
 	}
 	open := func(who string) int {
@@ -403,7 +403,7 @@ func TestChannelThatIsNotRead(t *testing.T) {
 	host.scripts["large"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
 		out.Finish(jsonrpc.Response(m.ID, jsontext.Value(`"`+strings.Repeat("x", size)+`"`)))
 	}
-	s := serve(t, host, Options{Stall: time.Minute, Cut: func(tenant string) {
+	s := serve(t, host, Options{Stall: time.Minute, Stalled: func(tenant string) {
 		if tenant == "acme" {
 			cut.Add(1)
 		}

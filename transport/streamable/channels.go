@@ -12,57 +12,57 @@ import (
 // channels holds the channels whose handshake has not yet succeeded. After the handshake, the Host
 // finds the session by its id, which is the ticket, and the Streams of the session refer to the
 // channel.
-type channels struct {
+type sseChannels struct {
 	mu sync.Mutex
 	// byTicket is keyed by the digest of the ticket, so that the duration of a look-up reveals nothing
 	// about a ticket.
-	byTicket map[[sha256.Size]byte]*channel
-	silent   map[Endpoint]int // number of channels in byTicket
+	byTicket map[[sha256.Size]byte]*sseChannel
+	unopened map[Endpoint]int // number of channels in byTicket
 }
 
 // add creates a channel and its ticket. The ticket is all that a client needs in addition to its
 // own credentials. add returns nil if too many channels of the endpoint have not begun.
-func (s *channels) add(h *Handler, ep Endpoint, blind bool) *channel {
+func (s *sseChannels) add(h *Handler, ep Endpoint, blind bool) *sseChannel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byTicket == nil {
-		s.byTicket, s.silent = map[[sha256.Size]byte]*channel{}, map[Endpoint]int{}
+		s.byTicket, s.unopened = map[[sha256.Size]byte]*sseChannel{}, map[Endpoint]int{}
 	}
-	if s.silent[ep] >= maxSilent {
+	if s.unopened[ep] >= maxUnopened {
 		s.makeRoom(ep)
 	}
-	if s.silent[ep] >= maxSilent {
+	if s.unopened[ep] >= maxUnopened {
 		return nil
 	}
-	s.silent[ep]++
+	s.unopened[ep]++
 	ticket := rand.Text() + rand.Text() // 260 bits
 	streams := h.options.Store.Channel(ep.Tenant, ticket)
-	c := streams.owned(func() *channel { return h.newChannel(ep, ticket, streams) })
-	c.blind = blind
+	c := streams.owned(func() *sseChannel { return h.newChannel(ep, ticket, streams) })
+	c.hadSession = blind
 	c.wait()
 	s.byTicket[sha256.Sum256([]byte(ticket))] = c
 	return c
 }
 
 // newChannel returns a channel without a session.
-func (h *Handler) newChannel(ep Endpoint, ticket string, streams *Streams) *channel {
+func (h *Handler) newChannel(ep Endpoint, ticket string, streams *Streams) *sseChannel {
 	streams.room = h.options.Room(ep)
-	return &channel{
+	return &sseChannel{
 		handler: h, at: ep, ticket: ticket, streams: streams, inFlight: map[jsonrpc.ID]struct{}{},
 	}
 }
 
 // makeRoom removes the channel of an endpoint whose client disconnected first, if there is one. The
 // mutex is held.
-func (s *channels) makeRoom(ep Endpoint) {
+func (s *sseChannels) makeRoom(ep Endpoint) {
 	if first := s.oldest(ep); first != nil {
 		s.drop(first)
-		first.over()
+		first.endUnlisted()
 	}
 }
 
 // oldest returns the channel of an endpoint whose client disconnected first. The mutex is held.
-func (s *channels) oldest(ep Endpoint) (first *channel) {
+func (s *sseChannels) oldest(ep Endpoint) (first *sseChannel) {
 	for _, c := range s.byTicket {
 		if c.at == ep && c.leftBefore(first) {
 			first = c
@@ -73,7 +73,8 @@ func (s *channels) oldest(ep Endpoint) (first *channel) {
 
 // find returns the channel of a ticket. It returns nil for the ticket of another endpoint or
 // principal.
-func (s *channels) find(ctx context.Context, h *Handler, ep Endpoint, ticket string) *channel {
+func (s *sseChannels) find(ctx context.Context, h *Handler, ep Endpoint,
+	ticket string) *sseChannel {
 	s.mu.Lock()
 	c := s.byTicket[sha256.Sum256([]byte(ticket))]
 	s.mu.Unlock()
@@ -85,25 +86,25 @@ func (s *channels) find(ctx context.Context, h *Handler, ep Endpoint, ticket str
 		return nil
 	}
 	streams := session.Streams()
-	c = streams.owned(func() *channel { return h.newChannel(ep, ticket, streams) })
+	c = streams.owned(func() *sseChannel { return h.newChannel(ep, ticket, streams) })
 	c.adopt(session)
 	return c
 }
 
 // remove removes a channel: either the Host knows its session now, or it has ended.
-func (s *channels) remove(c *channel) {
+func (s *sseChannels) remove(c *sseChannel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(c)
 }
 
-func (s *channels) drop(c *channel) {
+func (s *sseChannels) drop(c *sseChannel) {
 	key := sha256.Sum256([]byte(c.ticket))
 	if s.byTicket[key] != c {
 		return
 	}
 	delete(s.byTicket, key)
-	if s.silent[c.at]--; s.silent[c.at] == 0 {
-		delete(s.silent, c.at)
+	if s.unopened[c.at]--; s.unopened[c.at] == 0 {
+		delete(s.unopened, c.at)
 	}
 }

@@ -9,19 +9,19 @@ import (
 )
 
 // holder is a tenant that has connections. The mutex of Connections guards it.
-type holder struct {
+type tenantConns struct {
 	name  string
 	conns map[*connection]struct{}
 	// idle holds candidates for eviction, longest idle first, as of the last pass over conns.
-	idle []idler
+	idle []idleConn
 }
 
-type idler struct {
+type idleConn struct {
 	conn  *connection
 	since time.Time
 }
 
-func (h *holder) held() int64 { return int64(len(h.conns)) }
+func (h *tenantConns) count() int64 { return int64(len(h.conns)) }
 
 // Claim assigns the connection of r to a tenant, after a request of that tenant was authenticated.
 // If the tenant may have no more connections, it returns a text that says which limit is reached.
@@ -58,9 +58,9 @@ func (c *Connections) claim(conn *connection, tenant string, most int) (full str
 	c.release(conn)
 	h := c.tenants[tenant]
 	if h == nil {
-		h = &holder{name: tenant, conns: map[*connection]struct{}{}}
+		h = &tenantConns{name: tenant, conns: map[*connection]struct{}{}}
 	}
-	if most > 0 && h.held() >= int64(most) {
+	if most > 0 && h.count() >= int64(most) {
 		full = fmt.Sprintf("tenant %s has all the %d connections that it may have (max_connections)",
 			tenant, most)
 	} else {
@@ -68,14 +68,14 @@ func (c *Connections) claim(conn *connection, tenant string, most int) (full str
 	}
 	if full != "" {
 		if conn.place == nil { // it belonged to another tenant
-			c.unknown.add(conn, time.Now())
+			c.unauthenticated.add(conn, time.Now())
 		}
 		return full
 	}
 	if c.tenants == nil {
-		c.tenants = map[string]*holder{}
+		c.tenants = map[string]*tenantConns{}
 	}
-	c.unknown.remove(conn)
+	c.unauthenticated.remove(conn)
 	c.tenants[tenant] = h
 	h.conns[conn] = struct{}{}
 	conn.tenant.Store(h)
@@ -83,22 +83,22 @@ func (c *Connections) claim(conn *connection, tenant string, most int) (full str
 }
 
 // admit makes room for one more connection of a tenant, or returns an error text.
-func (c *Connections) admit(h *holder) (full string) {
-	all, strange := c.most()
+func (c *Connections) admit(h *tenantConns) (full string) {
+	all, strange := c.limits()
 	if c.Divide == nil || all == 0 {
 		return ""
 	}
 	total, now := all-strange, time.Now()
 	for {
 		d := c.Divide(total)
-		if d.Admits(h.held(), 1, c.excess(d)) {
+		if d.Admits(h.count(), 1, c.excess(d)) {
 			return ""
 		}
 		if !c.evict(now, total, h) {
 			c.pressure.none(now, h.name)
 			return fmt.Sprintf("tenant %s has all the connections that it can have now: %d of the host's "+
 				"%d are its own, and all of them are in use",
-				h.name, h.held(), total)
+				h.name, h.count(), total)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (c *Connections) admit(h *holder) (full string) {
 // excess returns the number of connections of all tenants beyond their guaranteed shares.
 func (c *Connections) excess(d Division) (n int64) {
 	for _, h := range c.tenants {
-		n += d.Excess(h.held())
+		n += d.Excess(h.count())
 	}
 	return n
 }
@@ -114,18 +114,18 @@ func (c *Connections) excess(d Division) (n int64) {
 // evict closes the longest idle connection of the tenant that is furthest above its share of total.
 // If that tenant has no idle connection, evict tries the next one. The tenant more is about to get
 // one more connection, which counts; more may be nil.
-func (c *Connections) evict(now time.Time, total int64, more *holder) bool {
+func (c *Connections) evict(now time.Time, total int64, more *tenantConns) bool {
 	if c.Divide == nil {
 		return false
 	}
 	d := c.Divide(total)
 	type candidate struct {
-		*holder
+		*tenantConns
 		excess int64
 	}
 	var above []candidate
 	for _, h := range c.tenants {
-		held := h.held()
+		held := h.count()
 		if h == more {
 			held++
 		}
@@ -134,14 +134,14 @@ func (c *Connections) evict(now time.Time, total int64, more *holder) bool {
 		}
 	}
 	slices.SortFunc(above, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.excess, a.excess), cmp.Compare(b.held(), a.held()),
+		return cmp.Or(cmp.Compare(b.excess, a.excess), cmp.Compare(b.count(), a.count()),
 			cmp.Compare(a.name, b.name))
 	})
 	for _, h := range above {
-		if more != nil && h.excess <= d.Excess(more.held()) && h.holder != more {
+		if more != nil && h.excess <= d.Excess(more.count()) && h.tenantConns != more {
 			continue // it is no further above its share than the tenant that asks
 		}
-		held := h.held()
+		held := h.count()
 		conn := h.longestIdle()
 		if conn == nil {
 			continue
@@ -177,12 +177,12 @@ const idlersAtOnce = 64
 
 // longestIdle asks the longest idle connection of a tenant to end, and returns it. It returns nil
 // if none is idle.
-func (h *holder) longestIdle() *connection {
+func (h *tenantConns) longestIdle() *connection {
 	for looked := false; ; {
 		for len(h.idle) > 0 {
 			next := h.idle[0]
 			h.idle = h.idle[1:]
-			if next.conn.tenant.Load() == h && next.conn.leave(next.since) {
+			if next.conn.tenant.Load() == h && next.conn.askToClose(next.since) {
 				return next.conn
 			}
 		}
@@ -192,10 +192,10 @@ func (h *holder) longestIdle() *connection {
 		looked = true
 		for conn := range h.conns {
 			if since, ok := conn.idleSince(); ok {
-				h.idle = append(h.idle, idler{conn, since})
+				h.idle = append(h.idle, idleConn{conn, since})
 			}
 		}
-		slices.SortFunc(h.idle, func(a, b idler) int { return a.since.Compare(b.since) })
+		slices.SortFunc(h.idle, func(a, b idleConn) int { return a.since.Compare(b.since) })
 		h.idle = slices.Clone(h.idle[:min(len(h.idle), max(idlersAtOnce, len(h.idle)/idlersAtOnce))])
 	}
 }

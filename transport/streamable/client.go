@@ -56,13 +56,13 @@ type ClientOptions struct {
 	// protocol.MaxUpstreamMessage.
 	MaxMessage int
 	// MaxDepth and MaxMembers limit the nesting depth of a message, and the members of one object. 0
-	// means protocol.MaxAnswerDepth and protocol.MaxAnswerMembers.
+	// means protocol.MaxUpstreamDepth and protocol.MaxUpstreamMembers.
 	MaxDepth, MaxMembers int
 	// Queued is called with the size of a message when it begins to wait for the server to accept it,
 	// and with the negative size when it no longer waits. It must not block, and may be nil.
 	Queued func(bytes int)
 	// Room is the byte budget for answers until their clients have read them. Nil sets no limit.
-	Room *transport.Room
+	Room *transport.ByteBudget
 	// Dialect stores the transport that the server was found to use. The clients of one server should
 	// share it. Nil means that the client uses its own.
 	Dialect *Dialect
@@ -78,47 +78,49 @@ type Client struct {
 	own       *Transport // equals transport if the client owns it
 	limits    jsonrpc.Limits
 	dialect   *Dialect
-	room      *transport.Room
+	room      *transport.ByteBudget
 	queued    func(bytes int)
-	known     bool // the server was known to use HTTP+SSE before anything was sent
+	knownSSE  bool // the server was known to use HTTP+SSE before anything was sent
 	// inbox is the address for POSTs, once a server of HTTP+SSE has stated it; nil for any other
 	// server.
 	inbox atomic.Pointer[url.URL]
 
-	in    chan arrival
+	in    chan received
 	takes func(transport.Inbound) bool // callback given to Answers; nil for none
 	// messages delivered to Recv and not yet processed by its caller
-	unread   atomic.Int64
-	returned bool          // Recv has returned something; used by Recv only
-	handling chan struct{} // signals that the last result of Recv was processed; used by Recv only
-	posts    chan struct{} // holds a token for each goroutine that carries a request
-	notices  chan struct{} // likewise for notifications and answers
-	standing chan struct{} // likewise for the goroutine that reads the standalone stream
-	door     chan struct{} // holds a token while a call of Close runs
-	resting  chan struct{} // holds a token while a reader is rate-limited
-	answers  chan struct{} // holds a token if the server has recently answered a request
-	version  atomic.Uint32 // protocol.Version
-	dress    atomic.Pointer[dress]
-	mirrored func(tool string) []headers.Mirror
-	all      context.Context
-	endAll   context.CancelFunc // cancels everything
-	calls    context.Context
-	endCalls context.CancelFunc // cancels streams: see giveUp
-	over     chan struct{}      // closed when the connection has ended by itself; guards overErr
-	overErr  error
+	unread      atomic.Int64
+	returned    bool          // Recv has returned something; used by Recv only
+	handling    chan struct{} // signals that the last result of Recv was processed; used by Recv only
+	posts       chan struct{} // holds a token for each goroutine that carries a request
+	notices     chan struct{} // likewise for notifications and answers
+	standing    chan struct{} // likewise for the goroutine that reads the standalone stream
+	closeLock   chan struct{} // holds a token while a call of Close runs
+	rateLimited chan struct{} // holds a token while a reader is rate-limited
+	answers     chan struct{} // holds a token if the server has recently answered a request
+	version     atomic.Uint32 // protocol.Version
+	template    atomic.Pointer[requestTemplate]
+	mirrored    func(tool string) []headers.Mirror
+	all         context.Context
+	endAll      context.CancelFunc // cancels everything
+	calls       context.Context
+	endCalls    context.CancelFunc // cancels streams: see cancelAll
+	over        chan struct{}      // closed when the connection has ended by itself; guards overErr
+	overErr     error
 
 	mu      sync.Mutex // guards the rest
 	session string
-	next    chan struct{} // closed when session is replaced; nil if the server has never replaced it
-	gate    chan struct{} // closed when messages may be sent; nil before notifications/initialized
+	// closed when session is replaced; nil if the server has never replaced it
+	sessionReplaced chan struct{}
+	// closed when messages may be sent; nil before notifications/initialized
+	gate chan struct{}
 	// behind is closed when the server has accepted the last notification, or did not within
-	// standTime; nil before there is a notification.
-	behind   chan struct{}
-	inFlight map[jsonrpc.ID]*flight
-	joining  bool // the stream of HTTP+SSE was requested
-	closing  bool
-	left     bool        // the session outlives this connection: see Leave
-	lost     *time.Timer // ends the connection; nil while the session is valid
+	// standaloneWait; nil before there is a notification.
+	lastNotice chan struct{}
+	inFlight   map[jsonrpc.ID]*inFlight
+	joining    bool // the stream of HTTP+SSE was requested
+	closing    bool
+	left       bool        // the session outlives this connection: see Leave
+	lost       *time.Timer // ends the connection; nil while the session is valid
 }
 
 var _ transport.Upstream = (*Client)(nil)
@@ -139,22 +141,22 @@ func NewClient(o ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		url:       u,
-		given:     o.Header.Clone(),
-		transport: o.Transport,
-		limits:    protocol.UpstreamLimits(),
-		in:        make(chan arrival, clientQueue),
-		posts:     make(chan struct{}, MaxPosts),
-		notices:   make(chan struct{}, MaxNotices),
-		standing:  make(chan struct{}, 1),
-		door:      make(chan struct{}, 1),
-		resting:   make(chan struct{}, 1),
-		answers:   make(chan struct{}, 1),
-		over:      make(chan struct{}),
-		inFlight:  map[jsonrpc.ID]*flight{},
-		dialect:   o.Dialect,
-		room:      o.Room,
-		queued:    o.Queued,
+		url:         u,
+		given:       o.Header.Clone(),
+		transport:   o.Transport,
+		limits:      protocol.UpstreamLimits(),
+		in:          make(chan received, clientQueue),
+		posts:       make(chan struct{}, MaxPosts),
+		notices:     make(chan struct{}, MaxNotices),
+		standing:    make(chan struct{}, 1),
+		closeLock:   make(chan struct{}, 1),
+		rateLimited: make(chan struct{}, 1),
+		answers:     make(chan struct{}, 1),
+		over:        make(chan struct{}),
+		inFlight:    map[jsonrpc.ID]*inFlight{},
+		dialect:     o.Dialect,
+		room:        o.Room,
+		queued:      o.Queued,
 	}
 	if c.queued == nil {
 		c.queued = func(int) {}
@@ -162,7 +164,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if c.dialect == nil {
 		c.dialect = &Dialect{}
 	}
-	c.known = c.dialect.sse.Load()
+	c.knownSSE = c.dialect.sse.Load()
 	c.limits.Depth, c.limits.Keys = cmp.Or(o.MaxDepth, c.limits.Depth), cmp.Or(o.MaxMembers,
 		c.limits.Keys)
 	if o.MaxMessage > 0 {
@@ -218,7 +220,7 @@ func (c *Client) finish(err error) {
 	}
 	c.overErr = err
 	close(c.over)
-	c.giveUp()
+	c.cancelAll()
 }
 
 // isOver reports whether the connection has ended by itself. The mutex is held.
@@ -239,7 +241,7 @@ func (c *Client) has(f protocol.Feature) bool { return protocol.Version(c.versio
 // Info describes the endpoint.
 func (c *Client) Info() transport.Info {
 	shown := url.URL{Scheme: c.url.Scheme, Host: c.url.Host, Path: c.url.Path}
-	if c.known || c.inbox.Load() != nil {
+	if c.knownSSE || c.inbox.Load() != nil {
 		return transport.Info{Transport: transport.SSE, URL: shown.String()}
 	}
 	return transport.Info{Transport: "streamable", URL: shown.String(), Stateless: c.current() == ""}
@@ -258,11 +260,11 @@ func (c *Client) Close(ctx context.Context) error {
 	if c.lost != nil || c.left {
 		session = ""
 	}
-	c.giveUp()
+	c.cancelAll()
 	c.mu.Unlock()
 	select {
-	case c.door <- struct{}{}:
-		defer func() { <-c.door }()
+	case c.closeLock <- struct{}{}:
+		defer func() { <-c.closeLock }()
 	case <-ctx.Done():
 		return fmt.Errorf("streamable client: close: %w", ctx.Err())
 	}

@@ -20,7 +20,7 @@ func media(h http.Header) string {
 // readAnswer reads a body of at most max bytes. A large body waits for a reservation before more of
 // it is read.
 func readAnswer(ctx context.Context, resp *http.Response, max int,
-	room *transport.Hold) ([]byte, error) {
+	room *transport.Reservation) ([]byte, error) {
 	if resp.ContentLength > int64(max) {
 		return nil, protocol.TooLarge("answer of the server", max)
 	}
@@ -52,7 +52,7 @@ func readAnswer(ctx context.Context, resp *http.Response, max int,
 		case len(body) > max:
 			return nil, protocol.TooLarge("answer of the server", max)
 		case err == io.EOF:
-			return settled(body), nil
+			return compact(body), nil
 		case err != nil:
 			return nil, fmt.Errorf("read the answer: %w", err)
 		}

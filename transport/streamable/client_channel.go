@@ -33,9 +33,9 @@ func NewDialect(sse bool) *Dialect {
 	return d
 }
 
-// doubt clears the detected transport after a status error, so that the next client detects it
+// reset clears the detected transport after a status error, so that the next client detects it
 // again.
-func (d *Dialect) doubt(err error) {
+func (d *Dialect) reset(err error) {
 	var status *StatusError
 	if !d.fixed && errors.As(err, &status) {
 		d.sse.Store(false)
@@ -51,7 +51,7 @@ func (c *Client) begin() {
 	c.run(c.standing, func() {
 		c.channel(func(err error) {
 			if err != nil {
-				c.dialect.doubt(err)
+				c.dialect.reset(err)
 				c.finish(err)
 			}
 			c.open(gate, false)
@@ -59,15 +59,17 @@ func (c *Client) begin() {
 	})
 }
 
-// detoured lists the statuses with which a server of HTTP+SSE may refuse an initialize POST to the
-// address of its stream.
-var detoured = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}
+// fallbackStatuses lists the statuses with which a server of HTTP+SSE may refuse an initialize POST
+// to the address of its stream.
+var fallbackStatuses = []int{
+	http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed,
+}
 
-// detour tries the SSE fallback after initialize was refused: it opens the stream of HTTP+SSE,
+// sseFallback tries the SSE fallback after initialize was refused: it opens the stream of HTTP+SSE,
 // which states the address for POSTs. It returns nil on success. Otherwise it returns the reason
 // for which the server cannot be used: the refusal or the error of the stream.
-func (c *Client) detour(ctx context.Context, refusal *StatusError) error {
-	if c.inbox.Load() != nil || !slices.Contains(detoured, refusal.Status) {
+func (c *Client) sseFallback(ctx context.Context, refusal *StatusError) error {
+	if c.inbox.Load() != nil || !slices.Contains(fallbackStatuses, refusal.Status) {
 		return refusal
 	}
 	select {
@@ -79,26 +81,26 @@ func (c *Client) detour(ctx context.Context, refusal *StatusError) error {
 	c.run(c.standing, func() { c.channel(func(err error) { ready <- err }) })
 	select {
 	case err := <-ready:
-		return refusal.beside(err)
+		return refusal.withStreamError(err)
 	case <-ctx.Done():
 		return refusal
 	}
 }
 
-// beside combines the refusal of a POST with the error of the HTTP+SSE stream. It returns nil if
-// err is nil. The error of the stream takes precedence if the address accepts no POST, or if that
-// error may be temporary.
-func (e *StatusError) beside(err error) error {
+// withStreamError combines the refusal of a POST with the error of the HTTP+SSE stream. It returns
+// nil if err is nil. The error of the stream takes precedence if the address accepts no POST, or if
+// that error may be temporary.
+func (e *StatusError) withStreamError(err error) error {
 	trouble, refused := errors.AsType[*StatusError](err)
 	_, page := errors.AsType[*PageError](err)
 	switch {
 	case err == nil:
 		return nil
-	case !refused, page && e.Nowhere():
-	case trouble.Later(), trouble.Status >= http.StatusInternalServerError,
-		e.Nowhere() && !trouble.Foreign():
+	case !refused, page && e.NotServed():
+	case trouble.RetryLater(), trouble.Status >= http.StatusInternalServerError,
+		e.NotServed() && !trouble.MaybeUnknown():
 		return fmt.Errorf("GET of HTTP+SSE, after POST was refused with status %d: %w", e.Status, trouble)
-	case trouble.Foreign(): // the address has no stream, like most
+	case trouble.MaybeUnknown(): // the address has no stream, like most
 		return e
 	}
 	return fmt.Errorf("%w; GET of HTTP+SSE: %w", e, err)

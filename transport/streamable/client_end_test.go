@@ -113,7 +113,7 @@ func TestClientKeepsTheSessionThatOneThingIsNotFoundIn(t *testing.T) {
 				shake(t, c, protocol.V20251125)
 				if !tt.lost {
 					send(t, c, jsonrpc.Notification("notifications/initialized", nil))
-					expect(t, c, "streamable.Standing{Open:false Gap:false Err:<nil>}")
+					expect(t, c, "streamable.StandaloneState{Open:false Gap:false Err:<nil>}")
 				}
 				send(t, c, call(1, "x"))
 				if in := recv(t, c); in.Err == nil || errors.Is(in.Err, streamable.ErrSessionLost) != tt.lost {

@@ -39,28 +39,28 @@ func (o *outgoing) Run() {
 		if r := recover(); r != nil {
 			over = true
 			o.drop()
-			o.client.settle(o.id, &o.flight)
+			o.client.settle(o.id, &o.inFlight)
 			o.client.finish(fmt.Errorf("streamable client: panic: %v", r))
 		}
 		if !over {
-			o.flight.unlend()
-			o.client.run(o.client.posts, o.fly)
+			o.inFlight.unlend()
+			o.client.run(o.client.posts, o.carry)
 			return
 		}
 		<-o.client.posts
 	}()
-	over = o.flight.lend() && o.ask(o.client.offer, true)
+	over = o.inFlight.lend() && o.ask(o.client.tryDeliver, true)
 }
 
 // Recall implements transport.Errand.
-func (o *outgoing) Recall() { o.flight.recall() }
+func (o *outgoing) Recall() { o.inFlight.recall() }
 
 // ask carries a request over an idle connection, and gives its answer to put. It returns false if
 // more is needed, or if put does not accept the answer. Steps that are done are not repeated later.
 // lent reports that the caller is an errand.
 func (o *outgoing) ask(put func(transport.Inbound) bool, lent bool) bool {
 	if !o.answered {
-		if o.flight.sent.w == nil && !o.begin(lent) || !o.flight.arrives() || !o.plain() {
+		if o.inFlight.sent.w == nil && !o.begin(lent) || !o.inFlight.arrives() || !o.plain() {
 			return false
 		}
 	}
@@ -68,7 +68,7 @@ func (o *outgoing) ask(put func(transport.Inbound) bool, lent bool) bool {
 	if !o.client.prompt(in) && !put(in) {
 		return false
 	}
-	o.client.settle(o.id, &o.flight)
+	o.client.settle(o.id, &o.inFlight)
 	return true
 }
 
@@ -86,11 +86,11 @@ func (o *outgoing) begin(lent bool) bool {
 		most = lentBody
 	}
 	if !own || o.method == initialize || o.method == probe || o.bytes > most ||
-		len(o.body) > 1 || c.inbox.Load() != nil || !isOpen(o.gate) || !isOpen(o.behind) {
+		len(o.body) > 1 || c.inbox.Load() != nil || !isOpen(o.gate) || !isOpen(o.after) {
 		return false
 	}
 	session := c.current()
-	d := c.dressed(session, postAccept)
+	d := c.templateFor(session, postAccept)
 	if d.head == nil || slices.ContainsFunc(o.fields, unsendable) {
 		return false
 	}
@@ -105,13 +105,13 @@ func (o *outgoing) begin(lent bool) bool {
 	buffer := requests.Get().(*[]byte)
 	out := appendPost((*buffer)[:0], d.head, o.fields, body)
 	defer reuse(buffer, out)
-	for o.flight.Err() == nil {
+	for o.inFlight.Err() == nil {
 		w := t.kept(canonical(c.url))
 		if w == nil {
 			return false
 		}
-		if s := w.send(&o.flight, out); s.begun || s.err == nil {
-			o.flight.sent, o.flight.sent.session = s, session
+		if s := w.send(&o.inFlight, out); s.begun || s.err == nil {
+			o.inFlight.sent, o.inFlight.sent.session = s, session
 			return true
 		}
 		// The server had closed the connection: nothing of the request was sent.
@@ -137,7 +137,7 @@ func isOpen(gate <-chan struct{}) bool {
 
 // plain reads the answer from the connection, if the answer is complete and plain.
 func (o *outgoing) plain() bool {
-	c, s := o.client, &o.flight.sent
+	c, s := o.client, &o.inFlight.sent
 	a, ok := s.w.plainAnswer(s.session)
 	if !ok || len(a.body) > c.limits.Bytes {
 		return false
@@ -146,8 +146,8 @@ func (o *outgoing) plain() bool {
 	if err != nil || m.Method != "" || m.ID != o.id {
 		return false
 	}
-	s.w.done(a, o.flight.lets())
-	o.flight.sent = sent{}
+	s.w.done(a, o.inFlight.uncut())
+	o.inFlight.sent = sentRequest{}
 	select {
 	case c.answers <- struct{}{}:
 	default:

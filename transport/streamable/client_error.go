@@ -29,8 +29,8 @@ type Undelivered struct {
 	Written bool
 }
 
-// Standing is an Inbound.Control. It reports the state of the standalone GET stream.
-type Standing struct {
+// StandaloneState is an Inbound.Control. It reports the state of the standalone GET stream.
+type StandaloneState struct {
 	Open bool  // it was opened; otherwise there is no stream, and none will follow
 	Gap  bool  // messages since an earlier stream may be missing
 	Err  error // why there is no stream; nil if the server offers none (405)
@@ -56,9 +56,9 @@ type StatusError struct {
 const (
 	// maxErrorBody is the maximum stored size of an error body, in bytes.
 	maxErrorBody = 4 << 10
-	// maxExcuse is the maximum number of bytes read of an error body. A JSON-RPC error may contain
+	// maxErrorRead is the maximum number of bytes read of an error body. A JSON-RPC error may contain
 	// data.
-	maxExcuse = 64 << 10
+	maxErrorRead = 64 << 10
 	// shownBody is the number of bytes of the body in the error's text.
 	shownBody = 256
 )
@@ -75,10 +75,10 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// Foreign reports whether the status may come from a server that does not know this kind of
+// MaybeUnknown reports whether the status may come from a server that does not know this kind of
 // request, so that it may understand the handshake of another revision. It is false for statuses of
 // server failures, authentication, rate limits and redirects (2026-07-28 §basic/versioning).
-func (e *StatusError) Foreign() bool {
+func (e *StatusError) MaybeUnknown() bool {
 	return e.Status < http.StatusInternalServerError && e.Status != http.StatusUnauthorized &&
 		e.Status != http.StatusForbidden &&
 		e.Status != http.StatusTooManyRequests && e.Status != http.StatusProxyAuthRequired &&
@@ -89,23 +89,23 @@ func (e *StatusError) Foreign() bool {
 // unsupported revision.
 func (e *StatusError) BadRequest() bool { return e.Status == http.StatusBadRequest }
 
-// Nowhere reports whether the status says that the address does not accept the HTTP method: for a
+// NotServed reports whether the status says that the address does not accept the HTTP method: for a
 // POST to the stream of HTTP+SSE, or a GET where there is no standalone stream.
-func (e *StatusError) Nowhere() bool {
+func (e *StatusError) NotServed() bool {
 	return e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 }
 
 // Unsupported reports whether the status says that the server does not know the kind of request
 // that was sent to it.
 func (e *StatusError) Unsupported() bool {
-	return e.Nowhere() || e.Status == http.StatusNotImplemented
+	return e.NotServed() || e.Status == http.StatusNotImplemented
 }
 
 // Gateway reports whether an intermediary between client and server returned the status because it
 // has no answer of the server.
 func (e *StatusError) Gateway() bool {
 	return e.Status == http.StatusBadGateway || e.Status == http.StatusGatewayTimeout ||
-		e.Status == http.StatusServiceUnavailable && !e.Later()
+		e.Status == http.StatusServiceUnavailable && !e.RetryLater()
 }
 
 // final reports whether a retry is useless.
@@ -114,14 +114,15 @@ func (e *StatusError) final() bool { return e.Status < 500 && e.RetryAfter == 0 
 // executed reports whether the server may have executed a request that it answered with this
 // status. A refused request was not executed.
 func (e *StatusError) executed() bool {
-	return !e.Later() && (e.Status < 300 || e.Status == http.StatusRequestTimeout || e.Status >= 500)
+	return !e.RetryLater() && (e.Status < 300 || e.Status == http.StatusRequestTimeout ||
+		e.Status >= 500)
 }
 
-// Later reports whether the server asks all clients to retry later (RFC 9110 §15.6.4, RFC 6585
+// RetryLater reports whether the server asks all clients to retry later (RFC 9110 §15.6.4, RFC 6585
 // §4), or has ended the connection before it read a request and states a delay (RFC 9110
 // §15.5.9). A 503 without Retry-After does not count, because the request may have failed during
 // execution.
-func (e *StatusError) Later() bool {
+func (e *StatusError) RetryLater() bool {
 	switch e.Status {
 	case http.StatusTooManyRequests:
 		return true
@@ -152,9 +153,9 @@ func (c *Client) newStatusError(resp *http.Response, body []byte) *StatusError {
 	return e
 }
 
-// excuse reads an error body. It ignores read errors, because the status is sufficient.
-func excuse(resp *http.Response) []byte {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxExcuse))
+// errorBody reads an error body. It ignores read errors, because the status is sufficient.
+func errorBody(resp *http.Response) []byte {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorRead))
 	return body
 }
 

@@ -23,8 +23,9 @@ func TestLaterIsWhatSaysWhen(t *testing.T) {
 		{http.StatusGatewayTimeout, time.Second, false},
 	} {
 		e := &StatusError{Status: test.status, RetryAfter: test.after}
-		if e.Later() != test.later || e.executed() == test.later {
-			t.Errorf("%d after %s: later %v, executed %v", test.status, test.after, e.Later(), e.executed())
+		if e.RetryLater() != test.later || e.executed() == test.later {
+			t.Errorf("%d after %s: later %v, executed %v", test.status, test.after, e.RetryLater(),
+				e.executed())
 		}
 	}
 }

@@ -14,28 +14,28 @@ import (
 // cancels its in-flight requests, so a flight is not registered with a parent context. A connection
 // that carries the request is registered here. A context of package context is created only if
 // other code waits for its end, because that is costly.
-type flight struct {
+type inFlight struct {
 	// older is an earlier request with the same id, which the caller reused too soon; nil for most.
-	older *flight
+	older *inFlight
 	// it waits for its answer on the standalone stream; guarded by the Client's mutex
-	waits bool
-	there bool        // its answer arrived on that stream; likewise
-	late  *time.Timer // cancels it answeredTime after that; likewise, nil for most
+	waits    bool
+	answered bool        // its answer arrived on that stream; likewise
+	late     *time.Timer // cancels it answeredTime after that; likewise, nil for most
 	// sent is the request, until its response is read; only the carrying goroutine uses it.
-	sent sent
+	sent sentRequest
 
 	mu             sync.Mutex // guards the rest
 	err            error
-	wire           *wire           // cut when the flight ends; may be nil
+	wire           *upstreamConn   // cut when the flight ends; may be nil
 	lent, recalled bool            // it is carried by an errand, and that was recalled
 	full           context.Context // nil until something waits
 	end            context.CancelFunc
 }
 
-var _ context.Context = (*flight)(nil)
+var _ context.Context = (*inFlight)(nil)
 
 // cancel ends the flight. It is idempotent.
-func (f *flight) cancel() {
+func (f *inFlight) cancel() {
 	f.mu.Lock()
 	if f.err != nil {
 		f.mu.Unlock()
@@ -53,17 +53,17 @@ func (f *flight) cancel() {
 }
 
 // Deadline implements context.Context.
-func (f *flight) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (f *inFlight) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Err implements context.Context.
-func (f *flight) Err() error {
+func (f *inFlight) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
 }
 
 // Done implements context.Context.
-func (f *flight) Done() <-chan struct{} {
+func (f *inFlight) Done() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.full == nil {
@@ -77,7 +77,7 @@ func (f *flight) Done() <-chan struct{} {
 
 // Value implements context.Context. Package context finds its own context with it, after a call of
 // Done.
-func (f *flight) Value(key any) any {
+func (f *inFlight) Value(key any) any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.full == nil {
@@ -86,8 +86,8 @@ func (f *flight) Value(key any) any {
 	return f.full.Value(key)
 }
 
-// cuts registers a connection to be cut when the flight ends.
-func (f *flight) cuts(w *wire) {
+// cutAtEnd registers a connection to be cut when the flight ends.
+func (f *inFlight) cutAtEnd(w *upstreamConn) {
 	f.mu.Lock()
 	f.wire = w
 	over := f.err != nil
@@ -97,8 +97,8 @@ func (f *flight) cuts(w *wire) {
 	}
 }
 
-// lets unregisters the connection. It returns false if the connection has been cut.
-func (f *flight) lets() bool {
+// uncut unregisters the connection. It returns false if the connection has been cut.
+func (f *inFlight) uncut() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.wire = nil
@@ -107,7 +107,7 @@ func (f *flight) lets() bool {
 
 // lend records that an errand carries the request. It returns false if the errand was already
 // recalled.
-func (f *flight) lend() bool {
+func (f *inFlight) lend() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lent = !f.recalled
@@ -115,14 +115,14 @@ func (f *flight) lend() bool {
 }
 
 // unlend records that the errand can no longer be recalled.
-func (f *flight) unlend() {
+func (f *inFlight) unlend() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lent = false
 }
 
 // recall interrupts the wait of the errand that carries the request.
-func (f *flight) recall() {
+func (f *inFlight) recall() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.recalled = true; f.lent && f.wire != nil {
@@ -133,7 +133,7 @@ func (f *flight) recall() {
 
 // arrives waits for the response. It returns false if the errand was recalled before the response
 // is there, or if there will be none.
-func (f *flight) arrives() bool {
+func (f *inFlight) arrives() bool {
 	f.mu.Lock()
 	wait := f.sent.err == nil && !(f.lent && f.recalled)
 	f.mu.Unlock()
@@ -158,31 +158,31 @@ func (f *flight) arrives() bool {
 }
 
 // grip is the registration of a connection that is cut when a context ends.
-type grip struct {
-	flight *flight     // set if the context is a flight
+type cutGuard struct {
+	flight *inFlight   // set if the context is a flight
 	stop   func() bool // set for any other context
 }
 
-// cutAtEnd cuts a connection when a context ends.
-func cutAtEnd(ctx context.Context, w *wire) grip {
-	if f, ok := ctx.(*flight); ok {
-		f.cuts(w)
-		return grip{flight: f}
+// guardCut cuts a connection when a context ends.
+func guardCut(ctx context.Context, w *upstreamConn) cutGuard {
+	if f, ok := ctx.(*inFlight); ok {
+		f.cutAtEnd(w)
+		return cutGuard{flight: f}
 	}
-	return grip{stop: context.AfterFunc(ctx, w.cut)}
+	return cutGuard{stop: context.AfterFunc(ctx, w.cut)}
 }
 
-// release reverts cutAtEnd, and returns false if the connection has been cut.
-func (g grip) release() bool {
+// release reverts guardCut, and returns false if the connection has been cut.
+func (g cutGuard) release() bool {
 	if g.flight != nil {
-		return g.flight.lets()
+		return g.flight.uncut()
 	}
 	return g.stop()
 }
 
 // settle removes a request whose answer has been delivered. Another request may already use the
 // same id. The last request ends a connection whose session is lost.
-func (c *Client) settle(id jsonrpc.ID, f *flight) {
+func (c *Client) settle(id jsonrpc.ID, f *inFlight) {
 	f.forget()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,8 +216,8 @@ func (c *Client) cancel(id jsonrpc.ID) {
 	}
 }
 
-// giveUp cancels requests and streams. The mutex is held.
-func (c *Client) giveUp() {
+// cancelAll cancels requests and streams. The mutex is held.
+func (c *Client) cancelAll() {
 	c.endCalls()
 	for _, f := range c.inFlight {
 		for ; f != nil; f = f.older {
@@ -227,9 +227,9 @@ func (c *Client) giveUp() {
 }
 
 // forget closes the connection of the request if its response was not read.
-func (f *flight) forget() {
+func (f *inFlight) forget() {
 	if f.sent.w != nil {
 		f.sent.abandon()
-		f.sent = sent{}
+		f.sent = sentRequest{}
 	}
 }

@@ -20,7 +20,7 @@ type flightKey struct{}
 func TestFlightIsAContext(t *testing.T) {
 	for _, waited := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			f := &flight{}
+			f := &inFlight{}
 			if f.Err() != nil || f.Value(flightKey{}) != nil {
 				t.Errorf("it begins with %v and %v", f.Err(), f.Value(flightKey{}))
 			}
@@ -53,11 +53,11 @@ func TestFlightCutsItsConnection(t *testing.T) {
 	for name, c := range map[string]struct{ early, letGo, cut bool }{
 		"ends meanwhile": {cut: true}, "had ended": {early: true, cut: true}, "was let go": {letGo: true},
 	} {
-		f, conn := &flight{}, &cutConn{}
+		f, conn := &inFlight{}, &cutConn{}
 		if c.early {
 			f.cancel()
 		}
-		grip := cutAtEnd(f, newWire(nil, "", conn))
+		grip := guardCut(f, newWire(nil, "", conn))
 		if c.letGo && !grip.release() {
 			t.Errorf("%s: it cannot be let go", name)
 		}

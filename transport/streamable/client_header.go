@@ -37,7 +37,7 @@ func tokenRune(r rune) bool {
 
 // dress is a request template: the common header of all requests of one session without fields of
 // their own. It is immutable once stored.
-type dress struct {
+type requestTemplate struct {
 	session string
 	version protocol.Version
 	header  http.Header
@@ -46,15 +46,16 @@ type dress struct {
 	head []byte
 }
 
-// dressed returns the template for a request, which contains the configured headers, those of the
-// session and the revision, and extra.
-func (c *Client) dressed(session string, extra http.Header) *dress {
+// templateFor returns the template for a request, which contains the configured headers, those of
+// the session and the revision, and extra.
+func (c *Client) templateFor(session string, extra http.Header) *requestTemplate {
 	v := protocol.Version(c.version.Load())
 	common := isCommon(extra)
-	if kept := c.dress.Load(); common && kept != nil && kept.session == session && kept.version == v {
+	if kept := c.template.Load(); common && kept != nil && kept.session == session &&
+		kept.version == v {
 		return kept
 	}
-	d := &dress{session: session, version: v, header: make(http.Header, len(c.given)+7)}
+	d := &requestTemplate{session: session, version: v, header: make(http.Header, len(c.given)+7)}
 	for name, values := range c.given {
 		d.header[http.CanonicalHeaderKey(name)] = values
 	}
@@ -71,7 +72,7 @@ func (c *Client) dressed(session string, extra http.Header) *dress {
 	maps.Copy(d.header, extra)
 	if common {
 		d.head = c.headOf(d.header)
-		c.dress.Store(d)
+		c.template.Store(d)
 	}
 	return d
 }

@@ -31,7 +31,7 @@ func TestClientSendsTheseHeadersAndNoOthers(t *testing.T) {
 			})
 			shake(t, c, tt.version)
 			send(t, c, jsonrpc.Notification("notifications/initialized", nil))
-			expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
+			expect(t, c, "streamable.StandaloneState{Open:true Gap:false Err:<nil>}")
 			c.Close(t.Context())
 
 			always := http.Header{

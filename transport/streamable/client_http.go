@@ -41,9 +41,9 @@ func Direct(ctx context.Context, network, address string) (net.Conn, error) {
 }
 
 // NewTransport returns a Transport for requests to servers. dial decides which addresses may be
-// reached; nil means Direct. The transport ignores proxies of the environment: see NewTransportBy.
+// reached; nil means Direct. The transport ignores proxies of the environment: see NewTransportVia.
 // It does not request compressed bodies, and keeps up to MaxPosts idle connections to each server.
-func NewTransport(dial Dial) *Transport { return NewTransportBy(dial, Way{}) }
+func NewTransport(dial Dial) *Transport { return NewTransportVia(dial, Route{}) }
 
 // do sends one request. It bypasses http.Client, so cookies are not stored. wrote reports that
 // bytes may have reached the server.
@@ -73,15 +73,15 @@ func (c *Client) do(ctx context.Context, method, session string, body net.Buffer
 // sendTo is like do for one address, and does not follow redirects.
 func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string, body net.Buffers,
 	extra http.Header) (resp *http.Response, wrote bool, err error) {
-	if f, ok := ctx.(*flight); ok && f.sent.w != nil { // the request was sent already
+	if f, ok := ctx.(*inFlight); ok && f.sent.w != nil { // the request was sent already
 		s := f.sent
-		f.sent = sent{}
+		f.sent = sentRequest{}
 		if resp, err = s.response(); err == nil {
 			decode(resp, c.room)
 		}
 		return resp, s.begun, err
 	}
-	d := c.dressed(session, extra)
+	d := c.templateFor(session, extra)
 	if to == c.url && d.head != nil && method == http.MethodPost && len(body) == 1 &&
 		len(body[0]) <= smallBody {
 		resp, wrote, err = c.transport.(*Transport).post(ctx, canonical(to), d.head, body[0])

@@ -256,7 +256,7 @@ func TestClientAgainstTheOfficialServer(t *testing.T) {
 				}
 				c.Negotiated(v)
 				send(t, c, jsonrpc.Notification("notifications/initialized", nil))
-				if in := recv(t, c); in.Control != (streamable.Standing{Open: true}) {
+				if in := recv(t, c); in.Control != (streamable.StandaloneState{Open: true}) {
 					t.Fatalf("standing stream: got %s", show(in))
 				}
 

@@ -13,11 +13,11 @@ import (
 // send sends a notification or an answer. Later messages that wait for it may go when the server
 // has accepted it, or when that takes too long.
 func (o *outgoing) send(ctx context.Context) (written bool, err error) {
-	if o.taken == nil {
+	if o.accepted == nil {
 		return o.post(ctx)
 	}
-	pass := sync.OnceFunc(func() { close(o.taken) })
-	late := time.AfterFunc(standTime, pass)
+	pass := sync.OnceFunc(func() { close(o.accepted) })
+	late := time.AfterFunc(standaloneWait, pass)
 	defer late.Stop()
 	defer pass()
 	return o.post(ctx)
@@ -32,8 +32,8 @@ func (o *outgoing) notify() {
 	written, err := false, o.pass(ctx)
 	if err == nil {
 		written, err = o.send(ctx)
-	} else if o.taken != nil {
-		close(o.taken)
+	} else if o.accepted != nil {
+		close(o.accepted)
 	}
 	if !o.cancels.IsZero() {
 		c.cancel(o.cancels)
@@ -60,7 +60,7 @@ func (o *outgoing) post(ctx context.Context) (written bool, err error) {
 		return wrote, err
 	}
 	defer discard(resp)
-	c.readopt(resp.Header, session)
+	c.replaceSession(resp.Header, session)
 	if o.stale < MaxStale && c.replaced(ctx, resp.StatusCode, session) {
 		o.stale++
 		return o.post(ctx)
@@ -68,9 +68,10 @@ func (o *outgoing) post(ctx context.Context) (written bool, err error) {
 	if 200 <= resp.StatusCode && resp.StatusCode <= 299 {
 		return true, nil
 	}
-	body := excuse(resp)
+	body := errorBody(resp)
 	if asks := o.method == "" ||
-		resp.StatusCode == http.StatusNotFound; asks && c.forgotten(ctx, resp.StatusCode, body, session) {
+		resp.StatusCode == http.StatusNotFound; asks &&
+		c.sessionLost(ctx, resp.StatusCode, body, session) {
 		return false, ErrSessionLost
 	}
 	status := c.newStatusError(resp, body)

@@ -47,7 +47,7 @@ func TestOwnClientAndServer(t *testing.T) {
 	next()
 	c.Negotiated(protocol.V20251125)
 	send(jsonrpc.Notification("notifications/initialized", nil))
-	if in := next(); in.Control != (Standing{Open: true}) {
+	if in := next(); in.Control != (StandaloneState{Open: true}) {
 		t.Errorf("got %+v, want the standing stream", in)
 	}
 	send(jsonrpc.Request(jsonrpc.IntID(7), "tools/call", []byte(`{"n":12345678901234567890}`)))

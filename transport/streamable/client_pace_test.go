@@ -121,7 +121,7 @@ func TestClientReadsBrokenAnswersAsAnswers(t *testing.T) {
 		}
 		c := inMemory(t, p)
 		initialized(t, c)
-		expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
+		expect(t, c, "streamable.StandaloneState{Open:true Gap:false Err:<nil>}")
 		began := time.Now()
 		for range answers {
 			if in := recv(t, c); in.Err == nil || in.Related != jsonrpc.IntID(7) {
@@ -247,8 +247,10 @@ func TestClientPassesOverAnEventThatIsTooLarge(t *testing.T) {
 		})
 		initialized(t, c)
 		expect(t, c,
-			"streamable.Standing{Open:true Gap:false Err:<nil>}", `none: {"jsonrpc":"2.0","method":"one"}`,
-			"streamable.Standing{Open:true Gap:true Err:<nil>}", `none: {"jsonrpc":"2.0","method":"two"}`)
+			"streamable.StandaloneState{Open:true Gap:false Err:<nil>}",
+			`none: {"jsonrpc":"2.0","method":"one"}`,
+			"streamable.StandaloneState{Open:true Gap:true Err:<nil>}",
+			`none: {"jsonrpc":"2.0","method":"two"}`)
 		if asked[1] != "" || at[1].Sub(at[0]) < time.Second {
 			t.Errorf("asked for what follows %q after %v", asked[1], at[1].Sub(at[0]))
 		}

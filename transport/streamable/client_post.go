@@ -22,13 +22,15 @@ type outgoing struct {
 	bytes  int             // its size as counted by Queued
 	body   net.Buffers     // nil until it is needed: see parts
 	gate   <-chan struct{} // to wait for before sending; nil for none
-	behind <-chan struct{} // to wait for after gate
-	// taken is closed when the server has accepted it, or standTime after it was sent; nil for most.
-	taken   chan struct{}
-	opens   chan struct{} // of notifications/initialized: the gate for later messages, see Client.open
-	cancels jsonrpc.ID    // the request that it cancels; zero for most
-	flight  flight        // of a request
-	stale   int           // times that it was refused for a replaced session id
+	after  <-chan struct{} // to wait for after gate
+	// taken is closed when the server has accepted it, or standaloneWait after it was sent; nil for
+	// most.
+	accepted chan struct{}
+	// of notifications/initialized: the gate for later messages, see Client.open
+	opens    chan struct{}
+	cancels  jsonrpc.ID // the request that it cancels; zero for most
+	inFlight inFlight   // of a request
+	stale    int        // times that it was refused for a replaced session id
 	// message is the message, until body is built or it was sent. After that it is the answer, if
 	// answered is set.
 	message  jsonrpc.Message
@@ -62,7 +64,7 @@ func (o *outgoing) parts() net.Buffers {
 
 // pass waits until the message may be sent.
 func (o *outgoing) pass(ctx context.Context) error {
-	for _, gate := range []<-chan struct{}{o.gate, o.behind} {
+	for _, gate := range []<-chan struct{}{o.gate, o.after} {
 		select {
 		case <-gate:
 			continue
@@ -79,14 +81,14 @@ func (o *outgoing) pass(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// fly carries a request in its own goroutine.
-func (o *outgoing) fly() {
+// carry carries a request in its own goroutine.
+func (o *outgoing) carry() {
 	defer o.drop()
-	if o.ask(o.client.hand, false) {
+	if o.ask(o.client.deliverAlways, false) {
 		return
 	}
-	o.call(&o.flight)
-	o.client.settle(o.id, &o.flight)
+	o.call(&o.inFlight)
+	o.client.settle(o.id, &o.inFlight)
 }
 
 // call carries a request to its only outcome, which Recv returns unless ctx ends before.
@@ -96,8 +98,8 @@ func (o *outgoing) call(ctx context.Context) {
 	}
 	c := o.client
 	session := c.current()
-	if o.flight.sent.w != nil {
-		session = o.flight.sent.session
+	if o.inFlight.sent.w != nil {
+		session = o.inFlight.sent.session
 	}
 	if o.method == initialize { // initialize asks for a new session; a refusal may have carried an id
 		session = ""
@@ -113,7 +115,7 @@ func (o *outgoing) call(ctx context.Context) {
 	default:
 	}
 	if o.method != initialize {
-		c.readopt(resp.Header, session)
+		c.replaceSession(resp.Header, session)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		o.refused(ctx, resp, session)
@@ -143,19 +145,19 @@ func (o *outgoing) call(ctx context.Context) {
 			err = o.take(body)
 		}
 		if err != nil {
-			spoil(resp)
+			markUnusable(resp)
 			o.fail(ctx, err, true)
 		}
 	case resp.StatusCode == http.StatusAccepted && o.method != initialize:
 		// It may be a late response to a notification, and the next one the response to this request.
-		spoil(resp)
-		o.elsewhere(ctx)
+		markUnusable(resp)
+		o.awaitStandalone(ctx)
 	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent ||
 		resp.ContentLength == 0:
-		spoil(resp)
+		markUnusable(resp)
 		o.fail(ctx, errNoAnswer, true)
 	default:
-		spoil(resp)
+		markUnusable(resp)
 		o.fail(ctx, unreadable(kind), true)
 	}
 }
@@ -164,11 +166,11 @@ func (o *outgoing) call(ctx context.Context) {
 // answer.
 func (o *outgoing) refused(ctx context.Context, resp *http.Response, session string) {
 	c := o.client
-	body := excuse(resp)
+	body := errorBody(resp)
 	m, failure := c.failure(resp, body)
 	answer := failure && m.ID == o.id
 	if failure && !answer && !m.ID.IsZero() {
-		spoil(resp)
+		markUnusable(resp)
 	}
 	// With this code the server says that the method is unknown, not the session.
 	unknown := failure && m.Error.Code == jsonrpc.CodeMethodNotFound
@@ -179,7 +181,7 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 		return
 	}
 	switch {
-	case strange && session != "" && c.forgotten(ctx, resp.StatusCode, body, c.current()):
+	case strange && session != "" && c.sessionLost(ctx, resp.StatusCode, body, c.current()):
 		c.lose()
 		o.fail(ctx, ErrSessionLost, false)
 	case answer || failure && m.ID.IsZero() && protocol.SpecCode(m.Error.Code):
@@ -189,7 +191,7 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 		status := c.newStatusError(resp, body)
 		why := error(status)
 		if o.method == initialize {
-			why = c.detour(ctx, status)
+			why = c.sseFallback(ctx, status)
 		}
 		if why == nil {
 			o.call(ctx)

@@ -11,9 +11,9 @@ import (
 // other, so that many streams together are limited like one.
 func (c *Client) rest(ctx context.Context, long time.Duration) {
 	select {
-	case c.resting <- struct{}{}:
+	case c.rateLimited <- struct{}{}:
 		transport.Rest(ctx, long)
-		<-c.resting
+		<-c.rateLimited
 	case <-ctx.Done():
 	}
 }
@@ -31,31 +31,31 @@ func (c *Client) prompt(in transport.Inbound) bool {
 func (c *Client) deliver(in transport.Inbound) {
 	c.unread.Add(1)
 	if in.Message.Size() >= transport.Large {
-		c.keep(in)
+		c.deliverLarge(in)
 		return
 	}
 	select {
-	case c.in <- arrival{in, nil}:
+	case c.in <- received{in, nil}:
 		return
 	default: // rare: there is mostly room, and trying one channel is cheaper than waiting for two
 	}
 	select {
-	case c.in <- arrival{in, nil}:
+	case c.in <- received{in, nil}:
 	case <-c.all.Done():
 	}
 }
 
-// hand is like deliver, as a callback for ask. It may block.
-func (c *Client) hand(in transport.Inbound) bool {
+// deliverAlways is like deliver, as a callback for ask. It may block.
+func (c *Client) deliverAlways(in transport.Inbound) bool {
 	c.deliver(in)
 	return true
 }
 
-// offer is like deliver but does not block. It returns false if the buffer is full.
-func (c *Client) offer(in transport.Inbound) bool {
+// tryDeliver is like deliver but does not block. It returns false if the buffer is full.
+func (c *Client) tryDeliver(in transport.Inbound) bool {
 	c.unread.Add(1)
 	select {
-	case c.in <- arrival{in, nil}:
+	case c.in <- received{in, nil}:
 		return true
 	default:
 		c.unread.Add(-1)
@@ -63,16 +63,16 @@ func (c *Client) offer(in transport.Inbound) bool {
 	}
 }
 
-// arrival is a message that waits for Recv.
-type arrival struct {
+// received is a message that waits for Recv.
+type received struct {
 	in      transport.Inbound
 	handled chan struct{} // closed by the next call of Recv; nil if nothing waits for that
 }
 
 // keep is like deliver for a large message. It returns when the message was processed, that is at
 // the next call of Recv. The caller keeps the reservation of the message until then.
-func (c *Client) keep(in transport.Inbound) {
-	a := arrival{in, make(chan struct{})}
+func (c *Client) deliverLarge(in transport.Inbound) {
+	a := received{in, make(chan struct{})}
 	select {
 	case c.in <- a:
 	case <-c.all.Done():
@@ -85,7 +85,7 @@ func (c *Client) keep(in transport.Inbound) {
 }
 
 // received records the arrival that Recv returns, so that the next call can mark it as processed.
-func (c *Client) received(a arrival) transport.Inbound {
+func (c *Client) received(a received) transport.Inbound {
 	c.handling, c.returned = a.handled, true
 	return a.in
 }

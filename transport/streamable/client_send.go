@@ -28,10 +28,10 @@ func (c *Client) send(m jsonrpc.Message, by transport.Lender) error {
 		return transport.ErrClosed
 	}
 	if c.stateless() && m.Kind() != jsonrpc.KindRequest {
-		c.unsaid(m)
+		c.sendStateless(m)
 		return nil
 	}
-	if c.known && !c.joining {
+	if c.knownSSE && !c.joining {
 		c.begin()
 	}
 	places := c.notices
@@ -53,10 +53,10 @@ func (c *Client) send(m jsonrpc.Message, by transport.Lender) error {
 	c.queued(o.bytes)
 	c.order(o, m)
 	if m.Kind() == jsonrpc.KindRequest {
-		o.flight.older = c.inFlight[m.ID]
-		c.inFlight[m.ID] = &o.flight
+		o.inFlight.older = c.inFlight[m.ID]
+		c.inFlight[m.ID] = &o.inFlight
 		if !c.lends(o, by) {
-			c.run(places, o.fly)
+			c.run(places, o.carry)
 		}
 		return nil
 	}
@@ -80,18 +80,18 @@ func (c *Client) order(o *outgoing, m jsonrpc.Message) {
 	notice := m.Kind() == jsonrpc.KindNotification && m.Method != "notifications/cancelled" &&
 		m.Method != "notifications/progress"
 	if notice || m.Kind() == jsonrpc.KindRequest {
-		o.behind = c.behind
+		o.after = c.lastNotice
 	}
 	if notice {
-		o.taken = make(chan struct{})
-		c.behind = o.taken
+		o.accepted = make(chan struct{})
+		c.lastNotice = o.accepted
 	}
 }
 
-// unsaid handles a message other than a request where only requests are sent. A cancellation closes
-// the connection of its request (2026-07-28 §basic/patterns/cancellation). Other messages have no
-// effect there. The mutex is held.
-func (c *Client) unsaid(m jsonrpc.Message) {
+// sendStateless handles a message other than a request where only requests are sent. A cancellation
+// closes the connection of its request (2026-07-28 §basic/patterns/cancellation). Other messages
+// have no effect there. The mutex is held.
+func (c *Client) sendStateless(m jsonrpc.Message) {
 	if m.Method != "notifications/cancelled" {
 		return
 	}

@@ -18,7 +18,7 @@ import (
 func (c *Client) Leave() (session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known || c.inbox.Load() != nil || c.closing || c.lost != nil || c.isOver() {
+	if c.knownSSE || c.inbox.Load() != nil || c.closing || c.lost != nil || c.isOver() {
 		return ""
 	}
 	c.left = c.session != ""
@@ -81,11 +81,11 @@ func sendable(id string) bool {
 	return len(id) <= maxGivenSession && !strings.ContainsFunc(id, control)
 }
 
-// readopt stores the session id of a later response to a POST, as the TypeScript SDK does, because
-// some servers replace their session ids. It ignores a response that repeats the id that was sent:
-// another response may have replaced that id in the meantime. Revisions without sessions have no
-// ids.
-func (c *Client) readopt(h http.Header, sent string) {
+// replaceSession stores the session id of a later response to a POST, as the TypeScript SDK does,
+// because some servers replace their session ids. It ignores a response that repeats the id that
+// was sent: another response may have replaced that id in the meantime. Revisions without sessions
+// have no ids.
+func (c *Client) replaceSession(h http.Header, sent string) {
 	id := h.Get("Mcp-Session-Id")
 	if id == "" || id == sent || c.version.Load() == 0 || c.stateless() || !sendable(id) {
 		return
@@ -96,10 +96,10 @@ func (c *Client) readopt(h http.Header, sent string) {
 		return
 	}
 	c.session = id
-	if c.next != nil {
-		close(c.next)
+	if c.sessionReplaced != nil {
+		close(c.sessionReplaced)
 	}
-	c.next = make(chan struct{})
+	c.sessionReplaced = make(chan struct{})
 }
 
 // MaxStale is how often a request is repeated because its session id was replaced while it was in
@@ -118,7 +118,7 @@ func (c *Client) replaced(ctx context.Context, status int, sent string) bool {
 		return false
 	}
 	c.mu.Lock()
-	now, next := c.session, c.next
+	now, next := c.session, c.sessionReplaced
 	c.mu.Unlock()
 	if now != sent || next == nil {
 		return now != sent
@@ -134,15 +134,15 @@ func (c *Client) replaced(ctx context.Context, status int, sent string) bool {
 	return false
 }
 
-// harmless lists the methods with which the client tests if a server knows the session. Each server
-// with any feature answers one of them, and some do not answer ping.
-var harmless = [...]string{"ping", "tools/list", "resources/list", "prompts/list"}
+// sessionProbes lists the methods with which the client tests if a server knows the session. Each
+// server with any feature answers one of them, and some do not answer ping.
+var sessionProbes = [...]string{"ping", "tools/list", "resources/list", "prompts/list"}
 
-// forgotten reports whether a response means that the session is lost. A 404 that mentions the
+// sessionLost reports whether a response means that the session is lost. A 404 that mentions the
 // session means so. Any other 404 or a 400 may concern only the request, such as an unknown path or
 // method: the session is lost only if the server answers all harmless requests in this way too. The
 // result is false if the session id was replaced in the meantime.
-func (c *Client) forgotten(ctx context.Context, status int, body []byte, session string) bool {
+func (c *Client) sessionLost(ctx context.Context, status int, body []byte, session string) bool {
 	if session == "" || status != http.StatusNotFound && status != http.StatusBadRequest {
 		return false
 	}
@@ -151,17 +151,18 @@ func (c *Client) forgotten(ctx context.Context, status int, body []byte, session
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionTime)
 	defer cancel()
-	for _, method := range harmless {
-		if session != c.current() || c.knows(ctx, session, method) {
+	for _, method := range sessionProbes {
+		if session != c.current() || c.serverKnows(ctx, session, method) {
 			return false
 		}
 	}
 	return true
 }
 
-// knows reports whether a server answers a method with a status other than 400 or 404, or with an
-// error that says that only the method is unknown. It returns true if the server cannot be reached.
-func (c *Client) knows(ctx context.Context, session, method string) bool {
+// serverKnows reports whether a server answers a method with a status other than 400 or 404, or
+// with an error that says that only the method is unknown. It returns true if the server cannot be
+// reached.
+func (c *Client) serverKnows(ctx context.Context, session, method string) bool {
 	ask := jsonrpc.Request(jsonrpc.StringID("mcpd-session"), method, nil).Append(nil)
 	resp, _, err := c.do(ctx, http.MethodPost, session, net.Buffers{ask}, postAccept)
 	if err != nil {
@@ -169,10 +170,10 @@ func (c *Client) knows(ctx context.Context, session, method string) bool {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusNotFound {
-		c.readopt(resp.Header, session)
+		c.replaceSession(resp.Header, session)
 		return true
 	}
-	m, ok := c.failure(resp, excuse(resp))
+	m, ok := c.failure(resp, errorBody(resp))
 	return ok && m.Error.Code == jsonrpc.CodeMethodNotFound
 }
 

@@ -128,7 +128,7 @@ func TestClientTakesANewSessionID(t *testing.T) {
 		})
 		shake(t, c, protocol.V20251125)
 		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
-		expect(t, c, "streamable.Standing{Open:false Gap:false Err:<nil>}")
+		expect(t, c, "streamable.StandaloneState{Open:false Gap:false Err:<nil>}")
 		const most = 4
 		for id := range uint64(most) {
 			send(t, c, call(id, "x"))
@@ -346,7 +346,7 @@ func TestReplacedSessionIDIsNoLostSession(t *testing.T) {
 		slices.Sort(got)
 		want := []string{
 			`1: {"jsonrpc":"2.0","id":1,"result":{}}`,
-			"streamable.Standing{Open:true Gap:false Err:<nil>}",
+			"streamable.StandaloneState{Open:true Gap:false Err:<nil>}",
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)

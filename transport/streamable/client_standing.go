@@ -11,8 +11,8 @@ import (
 	"mcpd/transport"
 )
 
-// stand keeps the standalone stream open until ctx ends or the server has no such stream.
-func (f *flow) stand(ctx context.Context) {
+// keepOpen keeps the standalone stream open until ctx ends or the server has no such stream.
+func (f *flow) keepOpen(ctx context.Context) {
 	gap := false
 	for failures := 0; ; {
 		resp, err := f.get(ctx)
@@ -23,7 +23,7 @@ func (f *flow) stand(ctx context.Context) {
 			return
 		case err == nil:
 			failures = 0
-			f.tell(Standing{Open: true, Gap: gap})
+			f.report(StandaloneState{Open: true, Gap: gap})
 			_, err = f.read(ctx, resp) // it is reopened however it ended
 			if errors.Is(err, ErrEventTooLarge) {
 				f.last, f.retry = "", 0 // the resumed stream would begin with that event
@@ -35,18 +35,18 @@ func (f *flow) stand(ctx context.Context) {
 			f.last, gap = "", true
 			continue
 		case errors.As(err, &status) &&
-			f.client.forgotten(ctx, status.Status, []byte(status.Body), f.session):
+			f.client.sessionLost(ctx, status.Status, []byte(status.Body), f.session):
 			f.client.lose()
 			return
-		case errors.As(err, &status) && status.Nowhere():
-			f.tell(Standing{Gap: gap})
+		case errors.As(err, &status) && status.NotServed():
+			f.report(StandaloneState{Gap: gap})
 			return
 		case errors.As(err, &status) && status.final():
-			f.tell(Standing{Gap: gap, Err: err})
+			f.report(StandaloneState{Gap: gap, Err: err})
 			return
 		case f.unreached(err):
 			failures = 0
-			if !f.revived(ctx) {
+			if !f.awaitServer(ctx) {
 				return
 			}
 			continue
@@ -61,17 +61,17 @@ func (f *flow) stand(ctx context.Context) {
 
 // unreached reports through Recv that no connection for the stream could be made, if err says so.
 func (f *flow) unreached(err error) bool {
-	if !transport.Unreached(err) {
+	if !transport.IsUnreachable(err) {
 		return false
 	}
 	f.client.deliver(transport.Inbound{Control: Unreached{err}})
 	return true
 }
 
-// revived waits until the server has answered another request, or for maxReconnect. The owner of
-// the client decides when to send that request, so that only one part of the client dials an
+// awaitServer waits until the server has answered another request, or for maxReconnect. The owner
+// of the client decides when to send that request, so that only one part of the client dials an
 // unreachable server. revived returns false when ctx ends.
-func (f *flow) revived(ctx context.Context) bool {
+func (f *flow) awaitServer(ctx context.Context) bool {
 	select {
 	case <-f.client.answers:
 	default:
@@ -88,15 +88,15 @@ func (f *flow) revived(ctx context.Context) bool {
 	}
 }
 
-func (f *flow) tell(s Standing) { f.client.deliver(transport.Inbound{Control: s}) }
+func (f *flow) report(s StandaloneState) { f.client.deliver(transport.Inbound{Control: s}) }
 
 // elsewhere waits for the answer on the standalone stream, where some servers send it, as long as
 // there is such a stream. The reader of that stream delivers the answer.
-func (o *outgoing) elsewhere(ctx context.Context) {
+func (o *outgoing) awaitStandalone(ctx context.Context) {
 	c := o.client
 	c.mu.Lock()
-	o.flight.waits = true
-	there := o.flight.there
+	o.inFlight.waits = true
+	there := o.inFlight.answered
 	c.mu.Unlock()
 	if there {
 		return
@@ -111,7 +111,7 @@ func (o *outgoing) elsewhere(ctx context.Context) {
 
 // arrived records that the answer to a request was received on the standalone stream. If the
 // response to the request is still missing, the client waits for it for a limited time.
-func (c *Client) arrived(id jsonrpc.ID) {
+func (c *Client) answeredOnStandalone(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.inFlight[id]
@@ -121,10 +121,10 @@ func (c *Client) arrived(id jsonrpc.ID) {
 	switch {
 	case f.waits:
 		f.cancel()
-	case !f.there:
+	case !f.answered:
 		f.late = time.AfterFunc(answeredTime, f.cancel)
 	}
-	f.there = true
+	f.answered = true
 }
 
 // open starts the standalone stream if the server accepted notifications/initialized. It opens gate
@@ -137,13 +137,13 @@ func (c *Client) open(gate chan struct{}, accepted bool) {
 		select {
 		case c.standing <- struct{}{}:
 			c.run(c.standing, func() {
-				late := time.AfterFunc(standTime, pass)
+				late := time.AfterFunc(standaloneWait, pass)
 				defer late.Stop()
 				defer pass()
-				(&flow{client: c, answered: pass}).stand(c.calls)
+				(&flow{client: c, answered: pass}).keepOpen(c.calls)
 			})
 			return
-		default: // there is one already
+		default: // answered is one already
 		}
 	}
 	pass()

@@ -29,10 +29,10 @@ func initialized(t *testing.T, c *streamable.Client) {
 
 func TestClientDoesWithoutAStandingStream(t *testing.T) {
 	for status, told := range map[int]string{
-		405: "streamable.Standing{Open:false Gap:false Err:<nil>}",
-		400: "streamable.Standing{Open:false Gap:false Err:status 400 Bad Request}",
-		401: "streamable.Standing{Open:false Gap:false Err:status 401 Unauthorized}",
-		200: "streamable.Standing{Open:false Gap:false Err:<nil>}", // an HTML page
+		405: "streamable.StandaloneState{Open:false Gap:false Err:<nil>}",
+		400: "streamable.StandaloneState{Open:false Gap:false Err:status 400 Bad Request}",
+		401: "streamable.StandaloneState{Open:false Gap:false Err:status 401 Unauthorized}",
+		200: "streamable.StandaloneState{Open:false Gap:false Err:<nil>}", // an HTML page
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPeer()
@@ -81,10 +81,13 @@ func TestClientKeepsTheStandingStream(t *testing.T) {
 		c := inMemory(t, p)
 		initialized(t, c)
 		expect(t, c,
-			"streamable.Standing{Open:true Gap:false Err:<nil>}", `none: {"jsonrpc":"2.0","method":"one"}`,
-			"streamable.Standing{Open:true Gap:false Err:<nil>}", `none: {"jsonrpc":"2.0","method":"two"}`,
-			"streamable.Standing{Open:true Gap:true Err:<nil>}", `none: {"jsonrpc":"2.0","method":"three"}`,
-			"streamable.Standing{Open:true Gap:true Err:<nil>}")
+			"streamable.StandaloneState{Open:true Gap:false Err:<nil>}",
+			`none: {"jsonrpc":"2.0","method":"one"}`,
+			"streamable.StandaloneState{Open:true Gap:false Err:<nil>}",
+			`none: {"jsonrpc":"2.0","method":"two"}`,
+			"streamable.StandaloneState{Open:true Gap:true Err:<nil>}",
+			`none: {"jsonrpc":"2.0","method":"three"}`,
+			"streamable.StandaloneState{Open:true Gap:true Err:<nil>}")
 	})
 }
 
@@ -125,7 +128,7 @@ func TestClientFindsTheSessionLostOnTheStandingStream(t *testing.T) {
 		p.forget(refuse(404))
 		c := inMemory(t, p)
 		initialized(t, c)
-		expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
+		expect(t, c, "streamable.StandaloneState{Open:true Gap:false Err:<nil>}")
 		if in, err := c.Recv(t.Context()); !errors.Is(err, streamable.ErrSessionLost) {
 			t.Errorf("got %s, %v", show(in), err)
 		}
@@ -220,9 +223,9 @@ func TestStreamOfAServerThatIsAway(t *testing.T) {
 		c := newTestClient(t, streamable.ClientOptions{URL: "http://peer/mcp", Transport: refuse})
 		shake(t, c, protocol.V20251125)
 		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
-		expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
+		expect(t, c, "streamable.StandaloneState{Open:true Gap:false Err:<nil>}")
 		away.Store(true)
-		if in := recv(t, c); !transport.Unreached(in.Control.(streamable.Unreached).Err) {
+		if in := recv(t, c); !transport.IsUnreachable(in.Control.(streamable.Unreached).Err) {
 			t.Errorf("got %s", show(in))
 		}
 		time.Sleep(20 * time.Second)
@@ -233,7 +236,7 @@ func TestStreamOfAServerThatIsAway(t *testing.T) {
 		send(t, c, call(5, "ping"))
 		for range 2 {
 			if got := show(recv(t, c)); !strings.Contains(got, `"id":5,"result"`) &&
-				got != "streamable.Standing{Open:true Gap:true Err:<nil>}" {
+				got != "streamable.StandaloneState{Open:true Gap:true Err:<nil>}" {
 				t.Errorf("got %s", got)
 			}
 		}
@@ -282,7 +285,7 @@ func TestClientTakesAnswersOfTheStandingStream(t *testing.T) {
 		c := inMemory(t, p)
 		shake(t, c, protocol.V20251125)
 		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
-		expect(t, c, "streamable.Standing{Open:true Gap:false Err:<nil>}")
+		expect(t, c, "streamable.StandaloneState{Open:true Gap:false Err:<nil>}")
 		send(t, c, call(1, "x"), call(2, "never"))
 		expect(t, c, `none: {"jsonrpc":"2.0","id":1,"result":{}}`)
 		send(t, c, jsonrpc.Notification("notifications/cancelled", jsontext.Value(`{"requestId":2}`)),
@@ -304,7 +307,7 @@ func TestClientTakesAnswersOfTheStandingStream(t *testing.T) {
 		c := inMemory(t, p)
 		shake(t, c, protocol.V20251125)
 		send(t, c, jsonrpc.Notification("notifications/initialized", nil))
-		expect(t, c, "streamable.Standing{Open:false Gap:false Err:<nil>}")
+		expect(t, c, "streamable.StandaloneState{Open:false Gap:false Err:<nil>}")
 		send(t, c, call(1, "x"))
 		expect(
 			t, c,

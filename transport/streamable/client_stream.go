@@ -27,10 +27,10 @@ const (
 	// ResumeTime is the duration of these attempts if the server cannot be reached and has stated no
 	// delay. Each delay may be up to a quarter longer.
 	ResumeTime = (1<<maxResumes - 1) * reconnectTime
-	// standTime is how long requests wait for the standalone stream. A server may send a question
+	// standaloneWait is how long requests wait for the standalone stream. A server may send a question
 	// there as soon as it has received the first request, and not all servers store messages without a
 	// reader. Some servers answer the GET only when they have something to send.
-	standTime = time.Second
+	standaloneWait = time.Second
 	// shortStream is the duration below which a stream without messages counts as a failure.
 	shortStream = time.Second
 	// lingerTime is how long a stream may take to end by itself after the answer. The connection of a
@@ -53,7 +53,7 @@ type flow struct {
 	session  string        // the session id of the last GET
 	last     string        // the id of the last event that had one
 	retry    time.Duration // the delay that the server requested; 0 if none
-	room     transport.Hold
+	room     transport.Reservation
 	some     bool // the response has carried a message
 	short    int  // consecutive responses that ended at once without a message
 }
@@ -126,7 +126,7 @@ func (f *flow) get(ctx context.Context) (*http.Response, error) {
 // refused returns the error of a response that is no stream.
 func (f *flow) refused(resp *http.Response) error {
 	defer discard(resp)
-	body := excuse(resp)
+	body := errorBody(resp)
 	if resp.StatusCode < 300 { // some servers answer every GET with a page
 		shown := fmt.Sprintf("a GET is answered with type %q", media(resp.Header))
 		none := &StatusError{Status: http.StatusMethodNotAllowed, Body: shown}
@@ -171,7 +171,7 @@ func (f *flow) read(ctx context.Context, resp *http.Response) (answered bool, er
 	if answered, err = f.events(ctx, f.reader(ctx, resp)); answered {
 		f.linger(resp)
 	} else {
-		spoil(resp)
+		markUnusable(resp)
 	}
 	if f.short++; f.some || time.Since(began) >= shortStream {
 		f.short = 0
@@ -185,7 +185,7 @@ func (f *flow) reader(ctx context.Context, resp *http.Response) *Reader {
 		Event: f.client.limits.Bytes + readerBuffer, Large: func(size int) error {
 			return f.room.Take(ctx, size)
 		},
-		Free: f.room.Free, Rest: func(long time.Duration) { f.client.rest(ctx, long) },
+		Free: f.room.Free, Sleep: func(long time.Duration) { f.client.rest(ctx, long) },
 	})
 }
 
@@ -258,7 +258,7 @@ func (f *flow) message(data []byte) (answered, some bool) {
 	})
 	var bad *jsonrpc.DecodeError
 	if errors.As(err, &bad) && bad.ID.IsZero() {
-		bad.ID, bad.Response = jsonrpc.Glimpse(data)
+		bad.ID, bad.Response = jsonrpc.PeekID(data)
 	}
 	switch {
 	case err == nil:
@@ -268,7 +268,7 @@ func (f *flow) message(data []byte) (answered, some bool) {
 			Related: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true,
 		})
 		if f.call == nil {
-			f.client.arrived(bad.ID)
+			f.client.answeredOnStandalone(bad.ID)
 		}
 		return f.call != nil, true
 	default:
@@ -284,14 +284,14 @@ func (f *flow) deliver(m jsonrpc.Message) (answers bool) {
 	}
 	f.client.deliver(transport.Inbound{Message: m})
 	if m.Method == "" {
-		f.client.arrived(m.ID)
+		f.client.answeredOnStandalone(m.ID)
 	}
 	return false
 }
 
 // linger gives the stream time to end by itself.
 func (f *flow) linger(resp *http.Response) {
-	timer := time.AfterFunc(lingerTime, f.call.flight.cancel)
+	timer := time.AfterFunc(lingerTime, f.call.inFlight.cancel)
 	defer timer.Stop()
 	discard(resp)
 }

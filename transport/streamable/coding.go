@@ -56,7 +56,7 @@ func inflate(in *bufio.Reader, _ int) (io.ReadCloser, error) {
 
 // decode replaces the body of a response with its decoded form. It reads nothing yet. Limits on the
 // body then count decoded bytes. The memory of the decoder is reserved in room.
-func decode(resp *http.Response, room *transport.Room) {
+func decode(resp *http.Response, room *transport.ByteBudget) {
 	if len(resp.Header["Content-Encoding"]) == 0 || resp.ContentLength == 0 {
 		return
 	}
@@ -85,7 +85,7 @@ type codedBody struct {
 	err           error         // why plain is nil
 	some          bool          // some bytes were read
 
-	room   *transport.Room
+	room   *transport.ByteBudget
 	window atomic.Int64 // bytes reserved in room
 }
 
@@ -116,7 +116,7 @@ func (b *codedBody) begin() {
 	if of.window != nil {
 		window = of.window(in)
 	}
-	if !b.room.Try(window) {
+	if !b.room.TryAdd(window) {
 		b.err = fmt.Errorf(
 			"the body is encoded as %q, which was not asked for, and there is no room for the %d bytes "+
 				"that decoding it takes", b.coding, window,

@@ -29,25 +29,25 @@ type connection struct {
 	proxied  *proxied // below all of these, for a proxy that sends the PROXY protocol; or nil
 
 	// Only the reader uses these; net/http has one reader at a time.
-	framing framing
-	instead []byte // remaining bytes to be read in place of a faulty head
-	shaken  bool   // the TLS handshake is over
-	begun   bool   // some bytes were read
-	counts  bool   // counted for the address that the proxy has named
+	framing     framing
+	replacement []byte // remaining bytes to be read in place of a faulty head
+	handshaken  bool   // the TLS handshake is over
+	begun       bool   // some bytes were read
+	counts      bool   // counted for the address that the proxy has named
 
 	// Only the goroutine that serves the HTTP/1 requests of the connection, one after the other, uses
 	// these.
-	head    *head // the cached head of an earlier POST, or nil
-	strange uint8 // consecutive POSTs whose head was not the cached one
-	// outlived says that a deadline has passed while the body of the last request was read. After
-	// that, a disconnect of the client can no longer be detected.
-	outlived bool
-	response response      // to the current request
-	wake     chan struct{} // wake-up channel of its outlet: see wakes
+	head       *head // the cached head of an earlier POST, or nil
+	headMisses uint8 // consecutive POSTs whose head was not the cached one
+	// disconnectUnknown says that a deadline has passed while the body of the last request was read.
+	// After that, a disconnect of the client can no longer be detected.
+	disconnectUnknown bool
+	response          response      // to the current request
+	wake              chan struct{} // wake-up channel of its outlet: see wakes
 
 	// waiter is the outlet of its request, while only the connection can tell it that the client has
 	// left.
-	waiter atomic.Pointer[outlet]
+	waiter atomic.Pointer[streamResponse]
 	broken atomic.Bool // the client has left
 
 	// from is the address of the proxy's client; nil if the connection has no PROXY header.
@@ -59,7 +59,7 @@ type connection struct {
 	dismissed atomic.Bool
 	lingered  sync.Once
 
-	tenant atomic.Pointer[holder] // the owning tenant; nil before the first authenticated request
+	tenant atomic.Pointer[tenantConns] // the owning tenant; nil before the first authenticated request
 
 	// The mutex of Connections guards these.
 	group          netip.Prefix
@@ -71,12 +71,12 @@ type connection struct {
 
 	mu          sync.Mutex // guards the rest
 	state       *tls.ConnectionState
-	open        int       // requests that are being answered
-	multiplexes bool      // it has had an HTTP/2 request
-	streams     []*outlet // open responses that only wait for events
-	changed     time.Time // when open or streams last changed
-	left        bool      // it was asked to end
-	since       time.Time // when the count of resets started
+	open        int               // requests that are being answered
+	multiplexes bool              // it has had an HTTP/2 request
+	streams     []*streamResponse // open responses that only wait for events
+	changed     time.Time         // when open or streams last changed
+	left        bool              // it was asked to end
+	since       time.Time         // when the count of resets started
 	resets      int
 }
 
@@ -145,11 +145,11 @@ func (c *connection) read(p []byte) (int, error) {
 	if n > 0 && !c.asked.Load() {
 		c.asked.Store(true)
 	}
-	if n > 0 && c.tenant.Load() == nil && !c.all.heard(c, n) {
+	if n > 0 && c.tenant.Load() == nil && !c.all.countInput(c, n) {
 		return 0, net.ErrClosed
 	}
-	if c.secure != nil && !c.shaken {
-		c.shaken = true
+	if c.secure != nil && !c.handshaken {
+		c.handshaken = true
 		c.handshake(err)
 	}
 	empty := c.framing.emptyLines(p[:n])
@@ -168,7 +168,7 @@ func (c *connection) read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	if !c.framing.inBody() {
-		c.instead = faultyHead
+		c.replacement = faultyHead
 	}
 	if sound > 0 {
 		return sound, nil
@@ -187,11 +187,11 @@ func proxyHeader(p []byte) bool {
 }
 
 func (c *connection) fail(p []byte) (n int, err error) {
-	if len(c.instead) == 0 && len(p) > 0 {
+	if len(c.replacement) == 0 && len(p) > 0 {
 		return 0, errFraming
 	}
-	n = copy(p, c.instead)
-	c.instead = c.instead[n:]
+	n = copy(p, c.replacement)
+	c.replacement = c.replacement[n:]
 	return n, nil
 }
 
@@ -269,8 +269,8 @@ func (c *connection) CloseWrite() error {
 	return nil
 }
 
-// shut closes a connection at once, even during a write.
-func (c *connection) shut() { _ = c.raw.Close() }
+// closeNow closes a connection at once, even during a write.
+func (c *connection) closeNow() { _ = c.raw.Close() }
 
 const (
 	// MaxResets is the maximum number of requests on an HTTP/2 connection that a client may cancel
@@ -294,8 +294,8 @@ func (c *connection) reset(now time.Time) {
 	c.resets++
 }
 
-// wornOut reports whether the client has cancelled too many requests.
-func (c *connection) wornOut() bool {
+// tooManyResets reports whether the client has cancelled too many requests.
+func (c *connection) tooManyResets() bool {
 	if c == nil {
 		return false
 	}

@@ -25,15 +25,16 @@ type Connections struct {
 	Divide func(total int64) Division
 	// PerAddress is the maximum number of open connections of an address; 0 means no limit. Group
 	// returns the prefix of addresses that count as one address. It returns false for addresses that
-	// count neither here nor in UnknownOf.
+	// count neither here nor in UnauthenticatedBytesPerAddress.
 	PerAddress int
 	Group      func(netip.Addr) (netip.Prefix, bool)
 	// Proxied reports whether connections from an address begin with a header of the PROXY protocol.
 	// Nil means that none do. It applies to listeners made by Connections.
 	Proxied func(netip.Addr) bool
-	// Unknown limits the bytes that unauthenticated connections take, and UnknownOf those of one
-	// address. Beyond a limit, the oldest of these connections are closed. 0 means no limit.
-	Unknown, UnknownOf int64
+	// UnauthenticatedBytes limits the bytes that unauthenticated connections take, and
+	// UnauthenticatedBytesPerAddress those of one address. Beyond a limit, the oldest of these
+	// connections are closed. 0 means no limit.
+	UnauthenticatedBytes, UnauthenticatedBytesPerAddress int64
 	// Refused is told of each connection that was closed: the reason in one word, the address of the
 	// peer, and the tenant, if it is known. It must return at once. It may be nil.
 	Refused func(reason string, from net.Addr, tenant string)
@@ -43,13 +44,13 @@ type Connections struct {
 
 	shortAt atomic.Int64 // when descriptors were last scarce, in Unix nanoseconds
 
-	mu       sync.Mutex               // guards the rest
-	foreign  map[net.Conn]*connection // connections of other listeners
-	from     map[netip.Prefix]int
-	unknown  unknown
-	tenants  map[string]*holder
-	leaving  map[*connection]time.Time // connections that were asked to end, and when
-	pressure pressure
+	mu              sync.Mutex               // guards the rest
+	foreign         map[net.Conn]*connection // connections of other listeners
+	from            map[netip.Prefix]int
+	unauthenticated unauthenticatedConns
+	tenants         map[string]*tenantConns
+	leaving         map[*connection]time.Time // connections that were asked to end, and when
+	pressure        shortage
 }
 
 // Division is how connections are divided between tenants: see quota.Shares.
@@ -64,7 +65,7 @@ func (c *Connections) Open() int64 { return c.open.Load() }
 
 // most returns the current maximum number of connections, and how many of them are for
 // unauthenticated connections. 0 means no limit.
-func (c *Connections) most() (all, strange int64) {
+func (c *Connections) limits() (all, strange int64) {
 	all = c.Max
 	if l := c.limit.Load(); l > 0 {
 		all = l
@@ -73,10 +74,10 @@ func (c *Connections) most() (all, strange int64) {
 }
 
 // ForTenants returns how many of all connections are for authenticated ones.
-func ForTenants(all int64) int64 { return all - (all+strangers-1)/strangers }
+func ForTenants(all int64) int64 { return all - (all+unauthenticatedShare-1)/unauthenticatedShare }
 
 // strangers is the divisor for the share of unauthenticated connections: one in eight.
-const strangers = 8
+const unauthenticatedShare = 8
 
 // The reasons for which a connection is closed.
 const (
@@ -101,9 +102,9 @@ func (c *Connections) track(conn net.Conn, state http.ConnState) {
 		known := c.known(conn)
 		known.asked.Store(false)
 		if known.tenant.Load() == nil {
-			c.rest(known)
+			c.resetWeight(known)
 		}
-		known.part()
+		known.closeIfAsked()
 	case http.StateClosed, http.StateHijacked:
 		c.depart(conn)
 	}
@@ -134,14 +135,14 @@ func (c *Connections) arrive(conn *connection) {
 	defer c.mu.Unlock()
 	crowded := c.enter(conn)
 	now := time.Now()
-	most, _ := c.most()
+	most, _ := c.limits()
 	full := most > 0 && n > most && !c.room(now, 0) && c.Max > 0 && n > c.Max
 	if crowded || full {
 		c.refused(tooMany, conn, "")
-		conn.shut()
+		conn.closeNow()
 		return
 	}
-	c.unknown.add(conn, now)
+	c.unauthenticated.add(conn, now)
 	c.trim(conn)
 }
 
@@ -151,7 +152,7 @@ func (c *Connections) depart(of net.Conn) {
 	c.open.Add(-1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unknown.remove(conn)
+	c.unauthenticated.remove(conn)
 	c.exit(conn)
 	c.release(conn)
 	delete(c.leaving, conn)
@@ -203,18 +204,18 @@ func (c *Connections) room(now time.Time, age time.Duration) bool {
 	for conn, since := range c.leaving { // any of them: all have used up their time
 		if now.Sub(since) > leaveTime && conn.idle() {
 			delete(c.leaving, conn)
-			conn.shut()
+			conn.closeNow()
 			return true
 		}
 	}
-	all, strange := c.most()
+	all, strange := c.limits()
 	if all == 0 {
 		all = c.open.Load()
 	}
-	if int64(c.unknown.len()) <= strange && c.evict(now, all-strange, nil) {
+	if int64(c.unauthenticated.len()) <= strange && c.evict(now, all-strange, nil) {
 		return true
 	}
-	conn := c.unknown.oldest(now, age)
+	conn := c.unauthenticated.oldest(now, age)
 	if conn == nil {
 		return false
 	}
@@ -224,8 +225,8 @@ func (c *Connections) room(now time.Time, age time.Duration) bool {
 
 // end closes an unauthenticated connection. The mutex is held.
 func (c *Connections) end(conn *connection, why string) {
-	c.unknown.remove(conn)
+	c.unauthenticated.remove(conn)
 	conn.ended = true
 	c.refused(why, conn, "")
-	conn.shut()
+	conn.closeNow()
 }

@@ -14,9 +14,9 @@ const maxQuery = 100
 // allowed is the value of the Allow header in a 405, for each route kind.
 var allowed = []string{Streamable: "GET, POST, DELETE", Events: "GET", Messages: "POST"}
 
-// edge lists the checks of every request that run before routing. Their order matters: cheap checks
-// that reveal nothing come first.
-var edge = []func(*Handler, *http.Request) (refusal, string){
+// edgeChecks lists the checks of every request that run before routing. Their order matters: cheap
+// checks that reveal nothing come first.
+var edgeChecks = []func(*Handler, *http.Request) (refusal, string){
 	(*Handler).checkHeaders,
 	(*Handler).checkURL,
 	(*Handler).checkHost,
@@ -76,7 +76,7 @@ func (h *Handler) checkHost(r *http.Request) (refusal, string) {
 	}
 	if !h.options.Admission().hosts.has(r.Host, schemeOf(r)) {
 		return badHost, fmt.Sprintf("%s is not a host that this server serves: "+
-			"to serve it, add it to hosts in its configuration", told(r.Host))
+			"to serve it, add it to hosts in its configuration", quoted(r.Host))
 	}
 	return accepted, ""
 }
@@ -97,39 +97,39 @@ func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
 	if len(origins) > 1 {
 		return badOrigin, "header Origin given more than once"
 	}
-	if !own(r, origins[0]) && !h.options.Admission().origins.has(origins[0]) {
+	if !isOwnOrigin(r, origins[0]) && !h.options.Admission().origins.has(origins[0]) {
 		return badOrigin, fmt.Sprintf("origin %s is not allowed to call: "+
-			"to let its pages call, add it to origins in the configuration", told(origins[0]))
+			"to let its pages call, add it to origins in the configuration", quoted(origins[0]))
 	}
 	return accepted, ""
 }
 
 // own reports whether an origin is that of the request's own host.
-func own(r *http.Request, origin string) bool {
+func isOwnOrigin(r *http.Request, origin string) bool {
 	return plainOrigin(origin) == originOf(schemeOf(r), r.Host)
 }
 
-// maxTold is the maximum number of client-sent bytes that an error message repeats.
-const maxTold = 100
+// maxQuoted is the maximum number of client-sent bytes that an error message repeats.
+const maxQuoted = 100
 
 // told quotes and shortens a part of a request for use in the error message that refuses it.
-func told(text string) string {
-	if len(text) > maxTold {
-		text = text[:maxTold]
+func quoted(text string) string {
+	if len(text) > maxQuoted {
+		text = text[:maxQuoted]
 	}
 	return strconv.QuoteToASCII(text)
 }
 
-// once lists the header fields that may occur only once. Two readers of a request could otherwise
-// choose different values.
-var once = []string{
+// singleHeaders lists the header fields that may occur only once. Two readers of a request could
+// otherwise choose different values.
+var singleHeaders = []string{
 	"Authorization", "Content-Encoding", "Content-Type", "Last-Event-Id", "Mcp-Protocol-Version",
 	"Mcp-Session-Id", "X-Mcp-Session-Id",
 	"X-Api-Key",
 }
 
 func (h *Handler) checkRepeats(r *http.Request) (refusal, string) {
-	for _, name := range once {
+	for _, name := range singleHeaders {
 		if len(r.Header[name]) > 1 {
 			return repeatedHeader, "header " + name + " given more than once"
 		}

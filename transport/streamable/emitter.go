@@ -11,25 +11,25 @@ import (
 
 // emitter writes one stream to one HTTP response. It runs on the goroutine on which net/http runs
 // the handler.
-type emitter struct {
+type responseWriter struct {
 	handler  *Handler
 	response http.ResponseWriter
 	control  *http.ResponseController
 	streams  *Streams
-	outlet   *outlet
+	outlet   *streamResponse
 	client   toucher
-	tenant   string          // the tenant of the client
-	first    []byte          // bytes written before the events of the stream
-	age      time.Duration   // when the client is asked to reconnect; 0 for never
-	drain    <-chan struct{} // nil for the answer to a POST, which ends by itself
-	opened   bool            // the response has begun
-	waits    waiter          // registers the stream while it only waits
+	tenant   string           // the tenant of the client
+	first    []byte           // bytes written before the events of the stream
+	age      time.Duration    // when the client is asked to reconnect; 0 for never
+	drain    <-chan struct{}  // nil for the answer to a POST, which ends by itself
+	opened   bool             // the response has begun
+	waits    idleRegistration // registers the stream while it only waits
 }
 
 // run writes until the stream ends, the client leaves, or the handler drains. There is no write
 // deadline while run waits: over HTTP/2, a deadline that passes resets the stream even when nothing
 // is being written.
-func (e *emitter) run(ctx context.Context) {
+func (e *responseWriter) run(ctx context.Context) {
 	options := &e.handler.options
 	defer e.count()
 	clock := options.Store.options.Clock
@@ -45,21 +45,21 @@ func (e *emitter) run(ctx context.Context) {
 	timer := clock.AfterFunc(options.KeepAlive, e.outlet.tick)
 	defer func() { timer.Stop() }()
 	for {
-		phase, err := e.drainOutlet()
+		phase, err := e.writePending()
 		e.outlet.done = err == nil && phase == completed
 		e.count()
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			options.Cut(e.tenant)
+			options.Stalled(e.tenant)
 			return
 		case phase == hungUp:
 			e.hint(e.streams.retryOf(e.outlet))
 			return
 		case phase != live || err != nil:
 			return
-		case e.outlet.parted.Load():
-			if _, err := e.drainOutlet(); err == nil { // events that arrived before it was asked to end
-				e.hint(e.handler.spread() + e.outlet.longer())
+		case e.outlet.evicted.Load():
+			if _, err := e.writePending(); err == nil { // events that arrived before it was asked to end
+				e.hint(e.handler.retryDelay() + e.outlet.extraRetry())
 			}
 			return
 		}
@@ -67,7 +67,7 @@ func (e *emitter) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-e.drain:
-			e.hint(e.handler.spread())
+			e.hint(e.handler.retryDelay())
 			return
 		case <-e.outlet.wake:
 		}
@@ -75,7 +75,7 @@ func (e *emitter) run(ctx context.Context) {
 			continue
 		}
 		if e.age > 0 && clock.Now().Sub(opened) >= e.age {
-			e.hint(e.handler.spread())
+			e.hint(e.handler.retryDelay())
 			return
 		}
 		e.client.Touch()
@@ -88,18 +88,20 @@ func (e *emitter) run(ctx context.Context) {
 }
 
 // count reports the notifications that the client missed.
-func (e *emitter) count() {
+func (e *responseWriter) count() {
 	if n := e.streams.missed(e.outlet); n > 0 {
 		e.handler.options.Dropped(e.tenant, n)
 	}
 }
 
 // hint tells the client when to reconnect.
-func (e *emitter) hint(retry time.Duration) { _ = e.write(appendEvent(nil, Event{Retry: retry})) }
+func (e *responseWriter) hint(retry time.Duration) {
+	_ = e.write(appendEvent(nil, Event{Retry: retry}))
+}
 
 // prime begins the stream with an event id, so that the client can resume if the connection breaks
 // before the first message (2025-11-25 §basic/transports, "Sending Messages to the Server" 6).
-func (e *emitter) prime() {
+func (e *responseWriter) prime() {
 	retry := e.streams.retryOf(e.outlet)
 	if retry <= 0 {
 		retry = e.handler.options.Retry
@@ -109,7 +111,7 @@ func (e *emitter) prime() {
 }
 
 // open sends the headers at once, followed by the first bytes of the stream.
-func (e *emitter) open() error {
+func (e *responseWriter) open() error {
 	if !e.opened {
 		e.opened = true
 		streamHeaders(e.response.Header())
@@ -118,25 +120,25 @@ func (e *emitter) open() error {
 	return e.write(e.first)
 }
 
-// burst is a batch of entries taken from a stream and the buffer for their wire form. Bursts are
-// pooled, so that an idle stream holds none.
-type burst struct {
+// entryBatch is a batch of entries taken from a stream and the buffer for their wire form. Bursts
+// are pooled, so that an idle stream holds none.
+type entryBatch struct {
 	entries [32]entry
 	bytes   []byte
 }
 
-var bursts = sync.Pool{New: func() any { return new(burst) }}
+var entryBatches = sync.Pool{New: func() any { return new(entryBatch) }}
 
 // large is the size, in bytes, from which an event is written on its own instead of being copied
 // into the buffer.
 const large = 32 << 10
 
-// drainOutlet writes all available events and returns the phase of the outlet after them.
-func (e *emitter) drainOutlet() (phase, error) {
-	b := bursts.Get().(*burst)
+// writePending writes all available events and returns the phase of the outlet after them.
+func (e *responseWriter) writePending() (phase, error) {
+	b := entryBatches.Get().(*entryBatch)
 	defer func() {
 		clear(b.entries[:])
-		bursts.Put(b)
+		entryBatches.Put(b)
 	}()
 	for {
 		entries, phase := e.streams.take(e.outlet, b.entries[:0])
@@ -149,7 +151,7 @@ func (e *emitter) drainOutlet() (phase, error) {
 	}
 }
 
-func (e *emitter) writeEntries(b *burst, entries []entry) error {
+func (e *responseWriter) writeEntries(b *entryBatch, entries []entry) error {
 	out := b.bytes[:0]
 	for _, entry := range entries {
 		if e.outlet.nonce != "" {
@@ -173,6 +175,6 @@ func (e *emitter) writeEntries(b *burst, entries []entry) error {
 	return e.write(out)
 }
 
-func (e *emitter) write(p []byte) error {
+func (e *responseWriter) write(p []byte) error {
 	return flushAll(e.response, e.control, e.handler.options.Stall, p)
 }

@@ -18,8 +18,8 @@ func TestEventIDs(t *testing.T) {
 	long := jsonrpc.StringID(strings.Repeat("x", maxAsks-2))
 	for _, id := range []eventID{
 		{postStream, 1, 0, ""}, {standaloneStream, 1<<32 - 1, 1<<64 - 1, ""},
-		{postStream, 35, 36, asking(jsonrpc.IntID(1))},
-		{postStream, 1<<32 - 1, 1<<64 - 1, asking(long)}, {answeredStream, 1, 3, ""},
+		{postStream, 35, 36, encodeRequestID(jsonrpc.IntID(1))},
+		{postStream, 1<<32 - 1, 1<<64 - 1, encodeRequestID(long)}, {answeredStream, 1, 3, ""},
 	} {
 		text := string(id.append(nil, nonce))
 		if got, of, err := parseEventID(text); err != nil || got != id || of != nonce ||
@@ -27,10 +27,10 @@ func TestEventIDs(t *testing.T) {
 			t.Errorf("%s read as %v of %s (%v), want %v", text, got, of, err, id)
 		}
 	}
-	if got, ok := (eventID{asks: asking(long)}).asked(); !ok || got != long {
+	if got, ok := (eventID{requestID: encodeRequestID(long)}).decodeRequestID(); !ok || got != long {
 		t.Errorf("asked %v, %t", got, ok)
 	}
-	if got := asking(jsonrpc.StringID(strings.Repeat("x", maxAsks))); got != "" {
+	if got := encodeRequestID(jsonrpc.StringID(strings.Repeat("x", maxAsks))); got != "" {
 		t.Errorf("a long id is carried: %s", got)
 	}
 	for _, text := range []string{"", "1", nonce, nonce + ".p1", nonce + ".x1.1", nonce + "..1",
@@ -51,7 +51,7 @@ func TestStreamsOfAnEarlierLife(t *testing.T) {
 	pushAll(t, before, note("notifications/message", 1))
 	taken(before, get, 1)
 	r := newReply(before, 1, true)
-	r.ask = jsonrpc.StringID("seven")
+	r.requestID = jsonrpc.StringID("seven")
 	if err := r.Send(note("notifications/progress", 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestStreamsOfAnEarlierLife(t *testing.T) {
 	}
 	for _, id := range []string{idAt(listening(t, NewStore(StoreOptions{}).Streams("acme", "two"), ""),
 		0), strings.Replace(idAt(&r.out, 0), ".p", ".p9", 1)[:20]} {
-		if err := after.connect(&outlet{}, id, protocol.V20251125); !errors.Is(err, errEventID) &&
+		if err := after.connect(&streamResponse{}, id, protocol.V20251125); !errors.Is(err, errEventID) &&
 			!errors.Is(err, errUnreplayable) {
 			t.Errorf("%s: %v", id, err)
 		}

@@ -25,7 +25,7 @@ type eventID struct {
 	seq    uint64 // everything up to and including this number was received
 	// asks is the encoded id of the request that the stream replies to, so that its client can be
 	// answered after a restart of the host.
-	asks string
+	requestID string
 }
 
 // streamKind is the letter for the kind of a stream in its event ids.
@@ -67,8 +67,8 @@ func earlier(nonce, now string) bool {
 	return nonce != now && len(nonce) == len(now) && nonce[:2*nonceBytes] == now[:2*nonceBytes]
 }
 
-// asking encodes a request id for event ids. It returns "" if the id is too long.
-func asking(id jsonrpc.ID) string {
+// encodeRequestID encodes a request id for event ids. It returns "" if the id is too long.
+func encodeRequestID(id jsonrpc.ID) string {
 	if raw := id.Raw(); len(raw) <= maxAsks {
 		return base64.RawURLEncoding.EncodeToString([]byte(raw))
 	}
@@ -76,8 +76,8 @@ func asking(id jsonrpc.ID) string {
 }
 
 // asked decodes the request id that asking encoded.
-func (id eventID) asked() (jsonrpc.ID, bool) {
-	raw, err := base64.RawURLEncoding.DecodeString(id.asks)
+func (id eventID) decodeRequestID() (jsonrpc.ID, bool) {
+	raw, err := base64.RawURLEncoding.DecodeString(id.requestID)
 	if err != nil {
 		return jsonrpc.ID{}, false
 	}
@@ -92,9 +92,9 @@ func (id eventID) append(dst []byte, nonce string) []byte {
 	dst = strconv.AppendUint(dst, uint64(id.stream), 36)
 	dst = append(dst, '.')
 	dst = strconv.AppendUint(dst, id.seq, 36)
-	if id.asks != "" {
+	if id.requestID != "" {
 		dst = append(dst, '.')
-		dst = append(dst, id.asks...)
+		dst = append(dst, id.requestID...)
 	}
 	return dst
 }
@@ -115,7 +115,7 @@ func parseEventID(text string) (id eventID, nonce string, err error) {
 	}
 	id.stream, id.seq = uint32(stream), seq
 	if len(parts) == 4 {
-		id.asks = parts[3]
+		id.requestID = parts[3]
 	}
 	return id, parts[0], nil
 }

@@ -52,5 +52,5 @@ func (c *Connections) short() {
 func (c *Connections) makeRoom() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.room(time.Now(), newcomerTime)
+	c.room(time.Now(), unauthenticatedGrace)
 }

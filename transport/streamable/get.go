@@ -18,7 +18,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	if !ok {
 		return
 	}
-	streams, out := session.Streams(), makeOutlet()
+	streams, out := session.Streams(), makeStreamResponse()
 	if err := streams.connect(&out, r.Header.Get("Last-Event-Id"), session.Version()); err != nil {
 		h.refuseGET(w, r, ep, err, session.Version())
 		return
@@ -33,7 +33,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 			"the stream has ended: its answer was sent already")
 		return
 	}
-	e := emitter{
+	e := responseWriter{
 		handler: h, response: w, control: deadline(w), streams: streams, outlet: &out, client: session,
 		tenant: ep.Tenant, drain: h.drain,
 		age: h.options.StreamAge,

@@ -2,8 +2,8 @@
 
 package streamable
 
-// goOn is broken on purpose: a resumed stream skips one event.
-func goOn(id eventID) eventID {
+// resumeAfter is broken on purpose: a resumed stream skips one event.
+func resumeAfter(id eventID) eventID {
 	id.seq++
 	return id
 }

@@ -40,7 +40,7 @@ func (h *Handler) Admit(w http.ResponseWriter, r *http.Request) (why *Refused, a
 	if r.ContentLength != 0 {
 		deadline(w).SetReadDeadline(time.Now().Add(h.options.Admission().bounds.BodyTime))
 	}
-	for _, check := range edge {
+	for _, check := range edgeChecks {
 		if f, detail := check(h, r); f != accepted {
 			return refused(f, detail), false
 		}
@@ -72,7 +72,7 @@ func (h *Handler) WriteJSON(w http.ResponseWriter, status int, body []byte) {
 }
 
 // Room returns the byte budget for answers of an endpoint: see Options.Room.
-func (h *Handler) Room(ep Endpoint) *transport.Room { return h.options.Room(ep) }
+func (h *Handler) Room(ep Endpoint) *transport.ByteBudget { return h.options.Room(ep) }
 
 // Count reports a refusal by another interface: see Options.Refused.
 func (h *Handler) Count(r *http.Request, ep Endpoint, reason string, status int) {
@@ -126,7 +126,7 @@ func (e *EventWriter) Write(event Event) error { return e.write(appendEvent(nil,
 func (e *EventWriter) write(p []byte) error {
 	err := flushAll(e.response, e.control, e.handler.options.Stall, p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		e.handler.options.Cut(e.tenant)
+		e.handler.options.Stalled(e.tenant)
 	}
 	return err
 }
@@ -172,7 +172,7 @@ func (e *EventWriter) Wait(ctx context.Context, wake <-chan struct{}, endless bo
 			return false
 		case <-drain:
 			timer.Stop()
-			_ = e.Write(Event{Retry: e.handler.spread()})
+			_ = e.Write(Event{Retry: e.handler.retryDelay()})
 			return false
 		case <-tick:
 			touch()

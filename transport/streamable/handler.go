@@ -56,24 +56,25 @@ type Options struct {
 	// Refused is told of each refused request: the tenant (empty if it was not yet known), a reason
 	// from a closed list of words, and the status of the answer. It must return at once.
 	Refused func(r *http.Request, tenant, reason string, status int)
-	// Cut is told of each stream of a tenant that was closed because its client did not read. It must
-	// return at once.
-	Cut func(tenant string)
+	// Stalled is told of each stream of a tenant that was closed because its client did not read. It
+	// must return at once.
+	Stalled func(tenant string)
 	// Room returns the byte budget for answers of an endpoint that wait for their clients to read
 	// them. Nil sets no limit.
-	Room func(Endpoint) *transport.Room
-	// Bodies returns the byte budget for large requests of an endpoint's tenant while they are read.
+	Room func(Endpoint) *transport.ByteBudget
+	// BodyRoom returns the byte budget for large requests of an endpoint's tenant while they are read.
 	// Nil sets no limit.
-	Bodies func(Endpoint) *transport.Room
+	BodyRoom func(Endpoint) *transport.ByteBudget
 	// Reserve reserves more bytes of such a request for the tenant until release is called, in
 	// addition to the had bytes that the request has reserved before. A nil release means that the
 	// tenant may not have the bytes now. again says that the caller can try again later; otherwise
 	// full is the error text for its client. A nil Reserve counts nothing.
 	Reserve func(ep Endpoint, had, more int, again bool) (release func(), full string)
-	// Beyond reserves n bytes of a request for which the tenant has no budget left. One such request
-	// at a time is read for each tenant. first says that this request has no such bytes yet. A nil
-	// release means that another request of the tenant has this place. A nil Beyond never allows it.
-	Beyond func(ep Endpoint, n int, first bool) (release func())
+	// ReserveOverLimit reserves n bytes of a request for which the tenant has no budget left. One such
+	// request at a time is read for each tenant. first says that this request has no such bytes yet. A
+	// nil release means that another request of the tenant has this place. A nil ReserveOverLimit
+	// never allows it.
+	ReserveOverLimit func(ep Endpoint, n int, first bool) (release func())
 	// Dropped is told of notifications that were dropped because a tenant's client reads more slowly
 	// than they arrived. It must return at once.
 	Dropped func(tenant string, notifications int)
@@ -85,14 +86,14 @@ func LoopbackHosts() []string { return []string{"localhost", "127.0.0.1", "[::1]
 // Handler serves MCP over Streamable HTTP and HTTP+SSE, on any path. The Host decides what each
 // path means.
 type Handler struct {
-	options  Options
-	channels channels
-	browsers browsers
-	returns  returns
-	silences silences // POSTs without an answer
-	openings silences // POSTs without an answer that are the first of their sessions
-	drain    chan struct{}
-	drained  sync.Once
+	options         Options
+	channels        sseChannels
+	browsers        browsers
+	reconnects      reconnects
+	silences        keepAliveTimers // POSTs without an answer
+	openingSilences keepAliveTimers // POSTs without an answer that are the first of their sessions
+	drain           chan struct{}
+	drained         sync.Once
 }
 
 // NewHandler returns a Handler. It starts no goroutines.
@@ -121,17 +122,17 @@ func NewHandler(o Options) *Handler {
 	if o.Refused == nil {
 		o.Refused = func(*http.Request, string, string, int) {}
 	}
-	if o.Cut == nil {
-		o.Cut = func(string) {}
+	if o.Stalled == nil {
+		o.Stalled = func(string) {}
 	}
 	if o.Room == nil {
-		o.Room = func(Endpoint) *transport.Room { return nil }
+		o.Room = func(Endpoint) *transport.ByteBudget { return nil }
 	}
-	if o.Bodies == nil {
-		o.Bodies = func(Endpoint) *transport.Room { return nil }
+	if o.BodyRoom == nil {
+		o.BodyRoom = func(Endpoint) *transport.ByteBudget { return nil }
 	}
-	if o.Beyond == nil {
-		o.Beyond = func(Endpoint, int, bool) func() { return nil }
+	if o.ReserveOverLimit == nil {
+		o.ReserveOverLimit = func(Endpoint, int, bool) func() { return nil }
 	}
 	if o.Reserve == nil {
 		o.Reserve = func(Endpoint, int, int, bool) (func(), string) { return func() {}, "" }
@@ -142,8 +143,8 @@ func NewHandler(o Options) *Handler {
 	clock := o.Store.options.Clock
 	return &Handler{
 		options: o, drain: make(chan struct{}),
-		silences: silences{clock: clock, most: o.KeepAlive},
-		openings: silences{clock: clock, most: openingSilence},
+		silences:        keepAliveTimers{clock: clock, most: o.KeepAlive},
+		openingSilences: keepAliveTimers{clock: clock, most: openingKeepAlive},
 	}
 }
 
@@ -165,19 +166,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-type door func(*Handler, http.ResponseWriter, *http.Request, Endpoint)
+type serveFunc func(*Handler, http.ResponseWriter, *http.Request, Endpoint)
 
 // admit finds the function that serves a request, or the one that refuses it. If both are nil, the
 // request has been answered. Checks run in this order, so that bad requests are refused early: the
 // shape of the request, Host, Origin, method; then the endpoint and the caller; then the headers of
 // the method; then the body; then the kind of the message.
-func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep Endpoint,
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve serveFunc, ep Endpoint,
 	refuse func()) {
 	// The deadline applies even if no handler reads the body: the server discards the rest of it.
 	if r.ContentLength != 0 {
 		deadline(w).SetReadDeadline(time.Now().Add(h.options.Admission().bounds.BodyTime))
 	}
-	known, by := h.recall(r)
+	known, by := h.cachedHead(r)
 	if known != nil {
 		if err := h.options.Host.(Recaller).Enter(r, known.ep); err != nil {
 			return nil, ep, h.noEntry(w, r, err)
@@ -185,7 +186,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep 
 		return (*Handler).postKnown, known.ep, nil
 	}
 	fields := len(r.Header)
-	for _, check := range edge {
+	for _, check := range edgeChecks {
 		if f, detail := check(h, r); f != accepted {
 			return nil, ep, func() { h.refuse(w, r, Endpoint{}, f, jsonrpc.ID{}, detail) }
 		}
@@ -198,12 +199,12 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep 
 		return nil, Endpoint{}, h.noEntry(w, r, err)
 	}
 	if at == Streamable {
-		h.learn(r, by, fields, ep)
+		h.cacheHead(r, by, fields, ep)
 	}
 	if at == Events && r.Method == http.MethodPost && r.URL.Query().Has("ticket") {
 		at = Messages
 	}
-	if serve = doors[at][r.Method]; serve == nil {
+	if serve = routes[at][r.Method]; serve == nil {
 		w.Header().Set("Allow", allowed[at])
 		of := ep
 		return nil, of, func() {
@@ -216,18 +217,18 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve door, ep 
 // noEntry refuses a request that has no valid endpoint or caller, or that exceeds a rate limit.
 func (h *Handler) noEntry(w http.ResponseWriter, r *http.Request, err *protocol.Error) func() {
 	if err.Condition == protocol.ConditionOverloaded && !claimed(r) {
-		last(w, r) // there is no room for the connection
+		closeAfter(w, r) // answered is no room for the connection
 	}
 	return func() { h.refuseError(w, r, Endpoint{}, err, 0, jsonrpc.ID{}) }
 }
 
-// doors maps each route kind and method to the function that serves it.
-var doors = []map[string]door{
+// routes maps each route kind and method to the function that serves it.
+var routes = []map[string]serveFunc{
 	Streamable: {http.MethodPost: (*Handler).post, http.MethodGet: (*Handler).get,
 		http.MethodDelete: (*Handler).delete},
 	Events:   {http.MethodGet: (*Handler).channel},
 	Messages: {http.MethodPost: (*Handler).message},
 }
 
-// spread returns a retry delay for one of many clients that are disconnected together.
-func (h *Handler) spread() time.Duration { return h.options.Retry + rand.N(retrySpread) }
+// retryDelay returns a retry delay for one of many clients that are disconnected together.
+func (h *Handler) retryDelay() time.Duration { return h.options.Retry + rand.N(retrySpread) }

@@ -26,14 +26,14 @@ type Recaller interface {
 // and reach the same endpoint: these depend only on the head and on two values that are replaced,
 // never modified, when the configuration changes. The caller's address is not part of head.
 type head struct {
-	by           decided
+	by           headValidity
 	target, host string
 	fields       []field // all of them
 	ep           Endpoint
 }
 
 // decided identifies everything other than the head that the checks depend on.
-type decided struct {
+type headValidity struct {
 	handler   *Handler
 	admission *Admission
 	settings  uint64
@@ -41,14 +41,16 @@ type decided struct {
 
 type field struct{ name, value string }
 
-// varies lists the fields whose values differ between calls. No check in edge or checkPost depends
-// on them, nor does a Recaller: the session is looked up for every request, and the fields that
-// describe the message are compared with it.
-var varies = []string{"Content-Length", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id", "Traceparent"}
+// varyingHeaders lists the fields whose values differ between calls. No check in edge or checkPost
+// depends on them, nor does a Recaller: the session is looked up for every request, and the fields
+// that describe the message are compared with it.
+var varyingHeaders = []string{
+	"Content-Length", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id", "Traceparent",
+}
 
-// maxStrange is the maximum number of consecutive requests whose head does not match the cached
+// maxHeadMisses is the maximum number of consecutive requests whose head does not match the cached
 // one. A proxy's connection carries another client's head each time, so nothing is cached for it.
-const maxStrange = 8
+const maxHeadMisses = 8
 
 // maxHead limits the cached head of one connection, in bytes of names and values. Heads of typical
 // clients take a third of it. A longer head is checked each time, so that clients cannot make the
@@ -58,21 +60,21 @@ const maxHead = 2 << 10
 // recall returns the cached head that matches a POST, or nil, and the state by which heads are
 // judged now. That state is zero where nothing may be cached, as with HTTP/2, whose requests are
 // concurrent.
-func (h *Handler) recall(r *http.Request) (known *head, by decided) {
+func (h *Handler) cachedHead(r *http.Request) (known *head, by headValidity) {
 	recaller, ok := h.options.Host.(Recaller)
 	if !ok || r.Method != http.MethodPost || r.ProtoMajor != 1 {
 		return nil, by
 	}
 	c := connectionOf(r)
-	if c == nil || c.strange > maxStrange {
+	if c == nil || c.headMisses > maxHeadMisses {
 		return nil, by
 	}
-	by = decided{h, h.options.Admission(), recaller.Settings()}
+	by = headValidity{h, h.options.Admission(), recaller.Settings()}
 	if c.head != nil && c.head.by != by { // it may contain a revoked key
 		c.head = nil
 	}
 	if c.head != nil && c.head.is(r) {
-		c.strange = 1
+		c.headMisses = 1
 		return c.head, by
 	}
 	return nil, by
@@ -86,7 +88,7 @@ func (k *head) is(r *http.Request) bool {
 	for i := range k.fields {
 		f := &k.fields[i]
 		values := r.Header[f.name]
-		if len(values) != 1 || !f.is(values[0]) && !slices.Contains(varies, f.name) {
+		if len(values) != 1 || !f.is(values[0]) && !slices.Contains(varyingHeaders, f.name) {
 			return false
 		}
 	}
@@ -110,22 +112,22 @@ func (f *field) is(value string) bool {
 	return differs == 0
 }
 
-// learn caches the head of a POST that passed all checks. It skips the first request of a
+// cacheHead caches the head of a POST that passed all checks. It skips the first request of a
 // connection, since many connections have only one. fields is the number of header fields that the
 // request had on arrival. learn also skips requests with fields that were removed (a proxy set
 // them, and they may change the client's scheme), requests of browser pages (whose answers have
 // extra headers), and requests with two session headers (which must be compared).
-func (h *Handler) learn(r *http.Request, by decided, fields int, ep Endpoint) {
+func (h *Handler) cacheHead(r *http.Request, by headValidity, fields int, ep Endpoint) {
 	if by.handler == nil {
 		return
 	}
 	c := connectionOf(r)
-	if c.strange++; c.strange > maxStrange {
+	if c.headMisses++; c.headMisses > maxHeadMisses {
 		c.head = nil
 		return
 	}
 	one := func(name string) bool { return len(r.Header[name]) > 0 }
-	if c.strange == 1 || len(r.Header) != fields || one("Origin") || one("X-Mcp-Session-Id") {
+	if c.headMisses == 1 || len(r.Header) != fields || one("Origin") || one("X-Mcp-Session-Id") {
 		return
 	}
 	if f, _ := checkPost(r); f != accepted {

@@ -24,7 +24,7 @@ type recallingHost struct {
 	routed   atomic.Int32
 }
 
-func (h *recallingHost) Route(r *http.Request) (Endpoint, Door, *protocol.Error) {
+func (h *recallingHost) Route(r *http.Request) (Endpoint, RouteKind, *protocol.Error) {
 	h.routed.Add(1)
 	key := r.Header.Get("Authorization") + r.Header.Get("X-Api-Key")
 	if revoked := h.revoked.Load(); revoked != nil && *revoked == key || h.expired.Load() {
@@ -246,7 +246,7 @@ func TestHeadIsForgotten(t *testing.T) {
 // On a connection with requests of many clients, nothing is cached after a while.
 func TestMixedConnectionRemembersNothing(t *testing.T) {
 	h, _, c := recalling(t)
-	for i := range 2 * maxStrange {
+	for i := range 2 * maxHeadMisses {
 		c.post("/t/acme/mcp", "localhost", "X-Client", fmt.Sprint(i))
 	}
 	before := h.routed.Load()

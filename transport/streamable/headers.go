@@ -112,7 +112,7 @@ func checkVersion(r *http.Request, spoken protocol.Negotiation) (v protocol.Vers
 	if !ok {
 		return 0, badVersion, fmt.Sprintf("MCP-Protocol-Version %s is not a revision spoken here: "+
 			"those are %s",
-			told(values[0]), revisions(spoken))
+			quoted(values[0]), revisions(spoken))
 	}
 	return v, accepted, ""
 }

@@ -8,11 +8,11 @@ import (
 
 // weight is the importance of an event. It determines what may happen to the event while it waits
 // to be written.
-type weight uint8
+type importance uint8
 
 const (
-	ordinary weight = iota
-	progress        // superseded by the next one, so dropped first when the queue is full
+	ordinary importance = iota
+	progress            // superseded by the next one, so dropped first when the queue is full
 	// says only that something changed; deduplicated against waiting events with the same text
 	hint
 	question // asks the client: rejected rather than dropped, since a server waits for the answer
@@ -20,10 +20,10 @@ const (
 )
 
 // notifies reports whether the event is a notification, which nothing waits for.
-func (w weight) notifies() bool { return w < question }
+func (w importance) notifies() bool { return w < question }
 
-// weights lists the notifications that are not ordinary.
-var weights = map[string]weight{
+// importances lists the notifications that are not ordinary.
+var importances = map[string]importance{
 	"notifications/progress":               progress,
 	"notifications/prompts/list_changed":   hint,
 	"notifications/resources/list_changed": hint,
@@ -34,13 +34,13 @@ var weights = map[string]weight{
 // entry is one event of a stream.
 type entry struct {
 	seq uint64
-	at  int64 // when it was added, in nanoseconds of clock.Steady
+	at  int64 // when it was added, in nanoseconds of clock.SteadyNanos
 	// the number in its event id: of the POST stream, or of the GET that got it; 0 before
-	stream uint32
-	weight weight
-	saved  bool   // it is on the disk or about to be
-	unseen bool   // restored from an earlier host: unknown if any connection got it
-	data   []byte // the JSON text, never modified
+	stream      uint32
+	weight      importance
+	saved       bool   // it is on the disk or about to be
+	unconfirmed bool   // restored from an earlier host: unknown if any connection got it
+	data        []byte // the JSON text, never modified
 }
 
 // history holds the events of one stream in order: first the events that were given to a
@@ -49,14 +49,14 @@ type entry struct {
 //
 //	invariant: entries are ascending in seq; those with seq < sent were given out; every seq < next
 type history struct {
-	entries []entry
-	next    uint64 // sequence number of the next event
-	sent    uint64 // all events with lower sequence numbers were given to a connection
-	lost    uint64 // of the last dropped outcome: the stream cannot be resumed from before it
-	bytes   int    // of all entries
-	waiting int    // entries that wait
-	queued  int    // bytes of waiting entries
-	moving  int    // waiting progress notifications
+	entries         []entry
+	next            uint64 // sequence number of the next event
+	sent            uint64 // all events with lower sequence numbers were given to a connection
+	lost            uint64 // of the last dropped outcome: the stream cannot be resumed from before it
+	bytes           int    // of all entries
+	waiting         int    // entries that wait
+	queued          int    // bytes of waiting entries
+	progressWaiting int    // waiting progress notifications
 	// unsave is told of each saved event that is dropped; nil while none is saved.
 	unsave func(seq uint64)
 }
@@ -64,7 +64,7 @@ type history struct {
 func newHistory() history { return history{next: 1, sent: 1} }
 
 // add appends an event for the given stream number. 0 means that the next connection gets it.
-func (h *history) add(data []byte, w weight, stream uint32, now int64) {
+func (h *history) add(data []byte, w importance, stream uint32, now int64) {
 	h.entries = append(h.entries, entry{seq: h.next, at: now, stream: stream, weight: w, data: data})
 	h.next++
 	h.bytes += len(data)
@@ -74,9 +74,9 @@ func (h *history) add(data []byte, w weight, stream uint32, now int64) {
 }
 
 // count updates the number of waiting progress notifications.
-func (h *history) count(w weight, n int) {
+func (h *history) count(w importance, n int) {
 	if w == progress {
-		h.moving += n
+		h.progressWaiting += n
 	}
 }
 
@@ -97,7 +97,7 @@ func (h *history) full(l *StoreOptions, tight bool) bool {
 // makeRoom drops waiting notifications until an event of weight w may wait too: first progress and
 // then, unless w is progress, the oldest notifications. It returns how many were dropped, and
 // whether there is room now.
-func (h *history) makeRoom(w weight, l *StoreOptions, tight bool) (dropped int, room bool) {
+func (h *history) makeRoom(w importance, l *StoreOptions, tight bool) (dropped int, room bool) {
 	if w == outcome || !h.full(l, tight) {
 		return 0, true
 	}
@@ -116,10 +116,10 @@ func (h *history) makeRoom(w weight, l *StoreOptions, tight bool) (dropped int, 
 
 // dropProgress drops the waiting progress notifications. Their sequence numbers stay unused.
 func (h *history) dropProgress() {
-	if h.moving == 0 { // the common case for each message of a flood of other events
+	if h.progressWaiting == 0 { // the common case for each message of a flood of other events
 		return
 	}
-	h.moving = 0
+	h.progressWaiting = 0
 	first := len(h.entries) - h.waiting
 	kept := slices.DeleteFunc(h.entries[first:], func(e entry) bool {
 		if e.weight != progress {
@@ -139,9 +139,9 @@ func (h *history) from(seq uint64) int {
 	return sort.Search(len(h.entries), func(i int) bool { return h.entries[i].seq >= seq })
 }
 
-// give marks entry i, the first that waits, as given to the connection with the given stream
+// markSent marks entry i, the first that waits, as given to the connection with the given stream
 // number.
-func (h *history) give(i int, stream uint32) {
+func (h *history) markSent(i int, stream uint32) {
 	e := &h.entries[i]
 	e.stream = stream
 	h.sent = e.seq + 1
@@ -184,7 +184,7 @@ func (h *history) forget(e *entry) {
 // least returns the index of the least important entry: the oldest notification, or else the oldest
 // event. If attached is set, entries that a connection still has to write are excluded. It returns
 // -1 if there is none.
-func (h *history) least(attached bool) int {
+func (h *history) leastImportant(attached bool) int {
 	entries := h.entries
 	if attached {
 		entries = entries[:len(entries)-h.waiting]

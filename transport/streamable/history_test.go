@@ -139,7 +139,7 @@ func histories(t *testing.T, o StoreOptions) (each []int, all int64) {
 		s := store.Streams("acme", fmt.Sprint("session ", n))
 		t.Cleanup(s.Close)
 		for range 3 {
-			o := makeOutlet()
+			o := makeStreamResponse()
 			st, err := s.begin(&o)
 			if err != nil {
 				t.Fatal(err)
@@ -178,7 +178,7 @@ func TestHistoryOfAllIsBounded(t *testing.T) {
 func TestOutcomeAndQuestionsOutliveNotifications(t *testing.T) {
 	s := NewStore(StoreOptions{StreamEvents: 4}).Streams("acme", "a session")
 	defer s.Close()
-	o := makeOutlet()
+	o := makeStreamResponse()
 	st, err := s.begin(&o)
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestLostOutcomeIsNotPassedOver(t *testing.T) {
 	taken(s, &r.out, 8)
 	r.leave()
 	r.Finish(jsonrpc.Response(jsonrpc.IntID(1), jsontext.Value(`"`+strings.Repeat("x", 200)+`"`)))
-	if err := s.connect(&outlet{}, idAt(&r.out, 1), protocol.V20251125); !errors.Is(err,
+	if err := s.connect(&streamResponse{}, idAt(&r.out, 1), protocol.V20251125); !errors.Is(err,
 		errUnreplayable) {
 		t.Errorf("got %v, want errUnreplayable", err)
 	}
@@ -239,7 +239,7 @@ func TestTrimLetsGoOfWhatNobodyReads(t *testing.T) {
 	if got := store.Bytes(); got >= before {
 		t.Errorf("%d bytes are kept after %d", got, before)
 	}
-	if err := s.connect(&outlet{}, idAt(&away.out, 1), protocol.V20251125); err != nil {
+	if err := s.connect(&streamResponse{}, idAt(&away.out, 1), protocol.V20251125); err != nil {
 		t.Errorf("what waits for a client is gone: %v", err)
 	}
 	s.Trim(true)
@@ -252,7 +252,7 @@ func TestTrimLetsGoOfWhatNobodyReads(t *testing.T) {
 	gone.leave()
 	gone.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil))
 	s.Trim(true)
-	if err := s.connect(&outlet{}, idAt(&gone.out, 1), protocol.V20251125); !errors.Is(err,
+	if err := s.connect(&streamResponse{}, idAt(&gone.out, 1), protocol.V20251125); !errors.Is(err,
 		errUnreplayable) {
 		t.Errorf("a client whose answer is gone: %v, want errUnreplayable", err)
 	}
@@ -264,14 +264,15 @@ func TestProgressThatWaitsIsCounted(t *testing.T) {
 		h, l := newHistory(), StoreOptions{StreamEvents: 8, StreamBytes: 1 << 20}
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
-				w := rapid.SampledFrom([]weight{ordinary, progress, hint, question, outcome}).Draw(t, "weight")
+				w := rapid.SampledFrom([]importance{ordinary, progress, hint, question, outcome}).Draw(t,
+					"weight")
 				if _, room := h.makeRoom(w, &l, false); room {
 					h.add([]byte("{}"), w, 0, 0)
 				}
 			},
 			"give": func(t *rapid.T) {
 				if h.waiting > 0 {
-					h.give(len(h.entries)-h.waiting, 1)
+					h.markSent(len(h.entries)-h.waiting, 1)
 				}
 			},
 			"remove": func(t *rapid.T) {
@@ -286,8 +287,8 @@ func TestProgressThatWaitsIsCounted(t *testing.T) {
 						n++
 					}
 				}
-				if h.moving != n {
-					t.Fatalf("counted %d of %d", h.moving, n)
+				if h.progressWaiting != n {
+					t.Fatalf("counted %d of %d", h.progressWaiting, n)
 				}
 			},
 		})

@@ -32,14 +32,15 @@ type Endpoint struct {
 	Principal string
 }
 
-// Door is a route kind: the purpose of a path.
-type Door uint8
+// RouteKind is a route kind: the purpose of a path.
+type RouteKind uint8
 
 // The route kinds.
 const (
-	Streamable Door = iota // Streamable HTTP
-	Events                 // the stream of HTTP+SSE (2024-11-05 §basic/transports)
-	Messages               // POSTs of HTTP+SSE clients: the path of Events, with or without "/message"
+	Streamable RouteKind = iota // Streamable HTTP
+	Events                      // the stream of HTTP+SSE (2024-11-05 §basic/transports)
+	// POSTs of HTTP+SSE clients: the path of Events, with or without "/message"
+	Messages
 )
 
 // Host provides the sessions and the routing that a Handler serves. Its methods are called by many
@@ -47,7 +48,7 @@ const (
 type Host interface {
 	// Route finds the endpoint and the route kind for the path, and authenticates the caller. It must
 	// not read the body. Headers that only a proxy may set have been removed from r.
-	Route(r *http.Request) (Endpoint, Door, *protocol.Error)
+	Route(r *http.Request) (Endpoint, RouteKind, *protocol.Error)
 	// Open creates a session for an initialize request. The result or error of the request arrives
 	// through out. An error returned by Open means that out receives nothing. The session uses the
 	// Streams given in on; nil stands for new ones from Store.Streams.

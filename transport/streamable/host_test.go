@@ -74,7 +74,7 @@ func newTestHost(t *testing.T) *testHost {
 	return h
 }
 
-func (h *testHost) Route(r *http.Request) (Endpoint, Door, *protocol.Error) {
+func (h *testHost) Route(r *http.Request) (Endpoint, RouteKind, *protocol.Error) {
 	door := Streamable
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/sse"):

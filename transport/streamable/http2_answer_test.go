@@ -44,7 +44,7 @@ func TestAnswersThatWaitOverHTTP2(t *testing.T) {
 	roots.AddCert(server.Certificate())
 	room := transport.NewRoom(2 * size)
 	room.Add(2 * size)
-	way := NewTransportBy(nil, Way{Roots: roots})
+	way := NewTransportVia(nil, Route{Roots: roots})
 	t.Cleanup(way.CloseIdleConnections)
 	c, err := NewClient(ClientOptions{URL: server.URL, Transport: way, Room: room})
 	if err != nil {
@@ -61,7 +61,7 @@ func TestAnswersThatWaitOverHTTP2(t *testing.T) {
 	}
 	// For each answer that is being read without room yet: the window, and the buffer of its server.
 	// The socket buffers count once.
-	const each, sockets = 2*transport.Large + LeastWindow + 32<<10, 8 << 20
+	const each, sockets = 2*transport.Large + MinWindow + 32<<10, 8 << 20
 	if got := sent.Load(); got > answers*each+sockets {
 		t.Errorf("%d KiB of %d answers have come, want %d at most", got>>10, answers,
 			(answers*each+sockets)>>10)

@@ -37,7 +37,7 @@ func (c *connection) finish() {
 
 // waits registers a response that is idle until there is something to send. The returned function
 // unregisters it.
-func (c *connection) waits(o *outlet) (end func()) {
+func (c *connection) waits(o *streamResponse) (end func()) {
 	if c == nil {
 		return func() {}
 	}
@@ -48,7 +48,7 @@ func (c *connection) waits(o *outlet) (end func()) {
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.streams = slices.DeleteFunc(c.streams, func(other *outlet) bool { return other == o })
+		c.streams = slices.DeleteFunc(c.streams, func(other *streamResponse) bool { return other == o })
 	}
 }
 
@@ -73,7 +73,7 @@ func (c *connection) idle() bool {
 
 // leave asks a connection to end, unless it was used after since. Idle streams on it end after
 // telling the client when to reconnect.
-func (c *connection) leave(since time.Time) bool {
+func (c *connection) askToClose(since time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.left || c.open != len(c.streams) || !c.changed.Equal(since) {
@@ -81,20 +81,20 @@ func (c *connection) leave(since time.Time) bool {
 	}
 	c.left = true
 	for _, o := range c.streams {
-		o.parted.Store(true)
+		o.evicted.Store(true)
 		o.signal()
 	}
 	if c.open == 0 {
-		c.shut()
+		c.closeNow()
 	}
 	return true
 }
 
 // part closes a connection that was asked to end, after its last answer is written.
-func (c *connection) part() {
+func (c *connection) closeIfAsked() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.left && c.open == 0 {
-		c.shut()
+		c.closeNow()
 	}
 }

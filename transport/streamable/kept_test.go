@@ -22,9 +22,9 @@ func TestHistoriesCountForTheirTenant(t *testing.T) {
 	accounts := map[string]*bounded{"acme": {}, "initech": {}}
 	accounts["acme"].limit(5000)
 	accounts["initech"].limit(1 << 20)
-	store := NewStore(StoreOptions{Kept: func(tenant string) Account { return accounts[tenant] }})
+	store := NewStore(StoreOptions{Account: func(tenant string) Account { return accounts[tenant] }})
 	fill := func(s *Streams) {
-		o := makeOutlet()
+		o := makeStreamResponse()
 		st, err := s.begin(&o)
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +61,7 @@ func TestHistoriesCountForTheirTenant(t *testing.T) {
 // If a tenant has reached its limit, one event waits for a client. A further question is rejected.
 func TestOneEventWaitsForAFullTenant(t *testing.T) {
 	account := &bounded{}
-	s := NewStore(StoreOptions{Kept: func(string) Account { return account }}).Streams("acme", "1")
+	s := NewStore(StoreOptions{Account: func(string) Account { return account }}).Streams("acme", "1")
 	defer s.Close()
 	account.limit(-1)
 	for range 5 {
@@ -69,7 +69,7 @@ func TestOneEventWaitsForAFullTenant(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := s.state.alone.waiting; n > 1 {
+	if n := s.state.standalone.waiting; n > 1 {
 		t.Errorf("%d events wait", n)
 	}
 	if err := s.Push(jsonrpc.Request(jsonrpc.IntID(1), "ping", nil)); err != nil &&

@@ -39,22 +39,22 @@ func (r *reply) run() {
 	r.out.errand = e
 	r.out.lent.Store(true)
 	defer r.out.lent.Store(false)
-	if r.pressing() {
+	if r.hasOtherWork() {
 		e.Recall()
 	}
 	e.Run()
 }
 
-// pressing reports whether the goroutine has other work that was signalled before it started the
-// errand. The same token may have signalled both.
-func (r *reply) pressing() bool {
+// hasOtherWork reports whether the goroutine has other work that was signalled before it started
+// the errand. The same token may have signalled both.
+func (r *reply) hasOtherWork() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.out.wake) > 0 || r.out.ticked.Load() || r.stream != nil || r.pending == 0
 }
 
 // pass runs the errand with an immediate recall, once nothing waits here any more.
-func (r *reply) pass() {
+func (r *reply) passErrand() {
 	if e := r.take(); e != nil {
 		e.Recall()
 		e.Run()
@@ -65,7 +65,7 @@ func (r *reply) pass() {
 // when the connection ends. It returns nil for any other request.
 func lineOf(r *http.Request) *connection {
 	c := connectionOf(r)
-	if r.ProtoMajor != 1 || c == nil || c.outlived {
+	if r.ProtoMajor != 1 || c == nil || c.disconnectUnknown {
 		return nil
 	}
 	return c
@@ -83,7 +83,7 @@ func (r *reply) departure(req *http.Request) <-chan struct{} {
 
 // await makes the end of the connection wake o. A nil o cancels this. On a nil connection it does
 // nothing.
-func (c *connection) await(o *outlet) {
+func (c *connection) await(o *streamResponse) {
 	if c == nil {
 		return
 	}

@@ -36,7 +36,7 @@ func TestErrandIsRecalledBeforeItBegins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newReply(NewStore(StoreOptions{}).plain("acme"), 1, false)
-			r.ask, r.line = jsonrpc.IntID(1), &connection{}
+			r.requestID, r.line = jsonrpc.IntID(1), &connection{}
 			e := make(recalls)
 			if !r.Lend(e) {
 				t.Fatal("it was not lent")
@@ -84,7 +84,7 @@ func TestErrandIsRecalledAfterItEnded(t *testing.T) {
 		by); err != nil {
 		t.Fatal(err)
 	}
-	by.lent[0].Run() // there is no idle connection: the request continues in a goroutine
+	by.lent[0].Run() // answered is no idle connection: the request continues in a goroutine
 	<-asked
 	by.lent[0].Recall() // by a caller that has seen it run
 	time.Sleep(20 * time.Millisecond)

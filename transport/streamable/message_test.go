@@ -378,9 +378,11 @@ func TestOutcomesThatMayBeTriedAgain(t *testing.T) {
 	}{
 		{protocol.Overloaded("session", 1500*time.Millisecond), 503, "2"},
 		{protocol.RateLimited(time.Minute), 429, "60"},
-		{protocol.TenantDown("acme", "paused", "i", time.Second).Cut("files", false), 503, "1"},
+		{protocol.TenantDown("acme", "paused", "i", time.Second).EndedBeforeAnswer("files", false), 503,
+			"1"},
 		// It must not be repeated automatically.
-		{protocol.TenantDown("acme", "paused", "i", time.Second).Cut("files", true), 200, ""},
+		{protocol.TenantDown("acme", "paused", "i", time.Second).EndedBeforeAnswer("files", true), 200,
+			""},
 		{protocol.Overloaded("session", 0), 200, ""},
 		{&jsonrpc.Error{Code: protocol.CodeRateLimited, Message: "mine",
 			Data: jsontext.Value(`{"reason":"overloaded"}`)}, 200, ""},
@@ -414,7 +416,8 @@ func TestOutcomesOfRequestsThatStandAloneMayBeTriedAgain(t *testing.T) {
 		{protocol.Overloaded("host", 2*time.Second), 503, "2"},
 		{protocol.RateLimited(time.Minute), 429, "60"},
 		{protocol.UpstreamUnavailable("files", 7*time.Second, nil), 503, "7"},
-		{protocol.TenantDown("acme", "paused", "i", time.Second).Cut("files", true), 200, ""},
+		{protocol.TenantDown("acme", "paused", "i", time.Second).EndedBeforeAnswer("files", true), 200,
+			""},
 		{protocol.Overloaded("host", 0), 200, ""},
 		{protocol.InvalidParams("x"), 200, ""},
 	} {

@@ -30,7 +30,7 @@ func isModern(r *http.Request, m jsonrpc.Message) bool {
 // modern serves a stateless message (2026-07-28 §basic/transports/streamable-http). It ignores a
 // session id or an event id sent with the message.
 func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message,
-	room *bodyRoom) {
+	room *bodyReservation) {
 	id := requestID(m)
 	if m.Method == "" {
 		h.refuseError(
@@ -42,7 +42,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		)
 		return
 	}
-	class, err := h.options.Host.Policy(ep).Classify(protocol.Arrival{
+	class, err := h.options.Host.Policy(ep).Classify(protocol.Incoming{
 		Method: m.Method, Params: m.Outline(), Notification: m.Kind() == jsonrpc.KindNotification,
 		HTTP: true, Header: r.Header.Get("Mcp-Protocol-Version"),
 	})

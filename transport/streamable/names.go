@@ -71,15 +71,15 @@ type originNames struct {
 	schemes []string // "vscode-webview://" stands for every page of that scheme
 }
 
-// AnyOf is the suffix of an origin pattern that matches every origin of its scheme. Pages embedded
-// in programs have a new host name each time.
-const AnyOf = "://*"
+// AnyOriginSuffix is the suffix of an origin pattern that matches every origin of its scheme. Pages
+// embedded in programs have a new host name each time.
+const AnyOriginSuffix = "://*"
 
 func newOriginNames(all []string) originNames {
 	o := originNames{names: make(map[string]bool, len(all))}
 	for _, name := range all {
 		name = strings.ToLower(name)
-		if scheme, any := strings.CutSuffix(name, AnyOf); any {
+		if scheme, any := strings.CutSuffix(name, AnyOriginSuffix); any {
 			o.schemes = append(o.schemes, scheme+"://")
 		} else {
 			o.names[plainOrigin(name)] = true

@@ -10,20 +10,20 @@ import (
 // outlet is one HTTP response that carries a stream, or may come to carry one. It records the
 // position of this client in the stream, and the channel that wakes the goroutine that writes. That
 // goroutine belongs to net/http; an outlet starts none.
-type outlet struct {
+type streamResponse struct {
 	wake    chan struct{} // holds one token: there is something to look at
 	ticked  atomic.Bool   // a keep-alive period has passed
-	parted  atomic.Bool   // its connection is needed for others: the client should reconnect later
+	evicted atomic.Bool   // its connection is needed for others: the client should reconnect later
 	crowded atomic.Bool   // with parted: for other tabs of its browser
 	lent    atomic.Bool   // the goroutine runs the errand
 	errand  transport.Errand
 
 	// Set when the outlet is attached to its stream, before the first write; except done.
-	nonce  string     // of the session; empty if events have no ids
-	asks   string     // encoded id of the request that the stream answers, for event ids
-	number uint32     // of the stream, for event ids
-	kind   streamKind // for event ids
-	blind  bool       // of a channel whose client did not name its last event
+	nonce        string     // of the session; empty if events have no ids
+	requestID    string     // encoded id of the request that the stream answers, for event ids
+	number       uint32     // of the stream, for event ids
+	kind         streamKind // for event ids
+	unsureOfLast bool       // of a channel whose client did not name its last event
 	// done says that all of a completed stream was written. The writer sets it before it detaches.
 	done bool
 
@@ -31,11 +31,11 @@ type outlet struct {
 	get    bool    // counts against the GETs of the session
 	phase  phase   // live until it is ended
 	stream *stream // nil until there is one
-	// sure is used with blind: only answers with lower sequence numbers are sent, because a client
-	// ignores an answer that it already has.
-	sure  uint64
-	next  uint64        // the sequence number to look at next
-	retry time.Duration // with hungUp: how long the client should wait
+	// answersOnlyBefore is used with blind: only answers with lower sequence numbers are sent, because
+	// a client ignores an answer that it already has.
+	answersOnlyBefore uint64
+	next              uint64        // the sequence number to look at next
+	retry             time.Duration // with hungUp: how long the client should wait
 }
 
 // phase is the state of an outlet.
@@ -49,15 +49,17 @@ const (
 	over            // the session ended
 )
 
-func makeOutlet() outlet { return outletOver(nil) }
+func makeStreamResponse() streamResponse { return streamResponseOver(nil) }
 
-// outletOver returns an outlet for the only request of a connection. line is nil for any other
-// request.
-func outletOver(line *connection) outlet { return outlet{wake: line.wakes()} }
+// streamResponseOver returns an outlet for the only request of a connection. line is nil for any
+// other request.
+func streamResponseOver(line *connection) streamResponse {
+	return streamResponse{wake: line.wakeChan()}
+}
 
-// wakes returns the wake-up channel for the outlet of the connection's request. The requests of a
-// connection share it. A late signal for the previous outlet only causes a spurious wake-up.
-func (c *connection) wakes() chan struct{} {
+// wakeChan returns the wake-up channel for the outlet of the connection's request. The requests of
+// a connection share it. A late signal for the previous outlet only causes a spurious wake-up.
+func (c *connection) wakeChan() chan struct{} {
 	if c == nil {
 		return make(chan struct{}, 1)
 	}
@@ -72,7 +74,7 @@ func (c *connection) wakes() chan struct{} {
 }
 
 // signal wakes the writer. It never blocks, and may be called with or without the mutex.
-func (o *outlet) signal() {
+func (o *streamResponse) signal() {
 	select {
 	case o.wake <- struct{}{}:
 	default:
@@ -83,26 +85,26 @@ func (o *outlet) signal() {
 }
 
 // tick is called by the keep-alive timer.
-func (o *outlet) tick() {
+func (o *streamResponse) tick() {
 	o.ticked.Store(true)
 	o.signal()
 }
 
 // appendID appends the id of the event with a sequence number of this outlet's stream. The id of
 // the answer to its only request marks the stream as answered.
-func (o *outlet) appendID(dst []byte, seq uint64, w weight) []byte {
+func (o *streamResponse) appendID(dst []byte, seq uint64, w importance) []byte {
 	if o.kind == channelStream {
 		return appendPlace(dst, o.nonce, seq)
 	}
-	id := eventID{o.kind, o.number, seq, o.asks}
-	if w == outcome && id.asks != "" {
-		id.kind, id.asks = answeredStream, ""
+	id := eventID{o.kind, o.number, seq, o.requestID}
+	if w == outcome && id.requestID != "" {
+		id.kind, id.requestID = answeredStream, ""
 	}
 	return id.append(dst, o.nonce)
 }
 
 // longer returns the additional reconnect delay of the outlet's client.
-func (o *outlet) longer() time.Duration {
+func (o *streamResponse) extraRetry() time.Duration {
 	if o.crowded.Load() {
 		return browserRetry
 	}

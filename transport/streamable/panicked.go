@@ -15,7 +15,7 @@ const maxFrames = 64
 // report handles a panic of the Handler. It reports the panic to the panicked function, and sends
 // an error to the client if its answer has not begun. Otherwise it panics again with a value that
 // net/http does not log.
-func (s *served) report(w *response, r *http.Request) {
+func (s *recovering) report(w *response, r *http.Request) {
 	v := recover()
 	if v == nil {
 		return

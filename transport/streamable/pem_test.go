@@ -26,10 +26,10 @@ func TestCertificateThatIsNoRegularFileIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		cert, key, want string
 	}{
-		{pipe, key, regular.ErrNot.Error()},
-		{cert, pipe, regular.ErrNot.Error()},
-		{"/dev/zero", key, regular.ErrNot.Error()},
-		{cert, "/dev/zero", regular.ErrNot.Error()},
+		{pipe, key, regular.ErrNotRegular.Error()},
+		{cert, pipe, regular.ErrNotRegular.Error()},
+		{"/dev/zero", key, regular.ErrNotRegular.Error()},
+		{cert, "/dev/zero", regular.ErrNotRegular.Error()},
 		{large, key, "larger than 1 MiB"},
 		{cert, large, "larger than 1 MiB"},
 		{cert, key, ""},

@@ -57,7 +57,7 @@ func (h *Handler) postChecked(w http.ResponseWriter, r *http.Request, ep Endpoin
 // body reads the body of a POST, unless f already refuses it. The function that hands over the
 // messages of the body frees room.
 func (h *Handler) body(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal,
-	detail string) (body []byte, room *bodyRoom, ok bool) {
+	detail string) (body []byte, room *bodyReservation, ok bool) {
 	if f == accepted {
 		body, room, f, detail = h.readBody(w, r, ep)
 	}
@@ -90,7 +90,7 @@ func refusedID(err error) jsonrpc.ID {
 }
 
 func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message,
-	room *bodyRoom) {
+	room *bodyReservation) {
 	id := requestID(m)
 	if isModern(r, m) {
 		h.modern(w, r, ep, m, room)
@@ -122,7 +122,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	reply := replyOver(lineOf(r), session.Streams(), 1, primed)
 	defer reply.leave()
 	reply.from = r.RemoteAddr
-	reply.ask, reply.room = id, h.room(session.Streams(), ep)
+	reply.requestID, reply.room = id, h.room(session.Streams(), ep)
 	if err := session.Deliver(ctx, m, reply); err != nil {
 		h.refuseError(w, r, ep, err, session.Version(), id)
 		return
@@ -131,7 +131,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 }
 
 // room returns the byte budget for answers of a session, which is looked up once.
-func (h *Handler) room(s *Streams, ep Endpoint) *transport.Room {
+func (h *Handler) room(s *Streams, ep Endpoint) *transport.ByteBudget {
 	room := s.answers.Load()
 	if room == nil {
 		room = h.options.Room(ep)
@@ -146,7 +146,7 @@ func mirrored(r *http.Request, m jsonrpc.Message) error {
 	if m.Method == "" {
 		return nil
 	}
-	return headers.Request{Method: m.Method, Params: m.Params, Free: true}.Check(r.Header.Values)
+	return headers.Request{Method: m.Method, Params: m.Params, Optional: true}.Check(r.Header.Values)
 }
 
 // requestID returns the id of a request, and no id for any other message.
@@ -161,7 +161,7 @@ func requestID(m jsonrpc.Message) jsonrpc.ID {
 // session, which the Host chooses. If it names a live session, the client initializes twice: the
 // request is refused, and that session is unchanged.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message,
-	room *bodyRoom) {
+	room *bodyReservation) {
 	if _, f, detail := checkVersion(r, h.options.Host.Policy(ep)); f != accepted {
 		h.refuse(w, r, ep, f, m.ID, detail)
 		return
@@ -227,7 +227,7 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint,
 // postBatch handles an array (2025-03-26 §basic/transports). Each message is delivered separately,
 // in order.
 func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint, body []byte,
-	room *bodyRoom) {
+	room *bodyReservation) {
 	messages, _, err := jsonrpc.DecodeBatch(body, h.options.Admission().bounds.Message)
 	var partly *jsonrpc.BatchError
 	if err != nil && !errors.As(err, &partly) {
@@ -269,12 +269,12 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 	reply.from = r.RemoteAddr
 	reply.batch, reply.room = true, h.room(session.Streams(), ep)
 	for _, m := range answers {
-		(&member{reply: reply}).Finish(m)
+		(&batchMember{reply: reply}).Finish(m)
 	}
 	for _, m := range messages {
 		var out transport.Sink
 		if m.Kind() == jsonrpc.KindRequest {
-			out = &member{reply: reply}
+			out = &batchMember{reply: reply}
 		}
 		if err := session.Deliver(ctx, m, out); err != nil && out != nil {
 			out.Finish(jsonrpc.Failure(m.ID, protocol.Translate(err, session.Version())))

@@ -9,7 +9,7 @@ import (
 // Pressure names the refused tenant and the tenant with the most connections. It says that
 // connections are closed in favour of others only if that is so.
 func TestPressureNamesWhoHasTheMost(t *testing.T) {
-	c := &Connections{tenants: map[string]*holder{
+	c := &Connections{tenants: map[string]*tenantConns{
 		"acme":    {name: "acme", conns: some(3)},
 		"initech": {name: "initech", conns: some(1)},
 	}}
@@ -22,7 +22,7 @@ func TestPressureNamesWhoHasTheMost(t *testing.T) {
 		"most, "; !strings.HasPrefix(now, want) {
 		t.Errorf("got %q, want %q", now, want)
 	}
-	c.pressure = pressure{}
+	c.pressure = shortage{}
 	c.pressure.full(time.Now(), "acme", 3, 4)
 	if now = c.Pressure(); !strings.Contains(now, "its longest idle streams end for others") ||
 		strings.Contains(now, "refused") {

@@ -98,7 +98,7 @@ func (a *asker) ask(t testing.TB) {
 // An exchange over an idle connection, with its own goroutine, makes at most so many objects and
 // bytes. Lower these limits when the numbers improve.
 func TestPriceOfAnExchange(t *testing.T) {
-	if mcptest.Raced {
+	if mcptest.RaceEnabled {
 		t.Skip("the race detector has pools drop what they hold")
 	}
 	const most, mostBytes = 4, 580

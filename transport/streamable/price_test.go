@@ -54,7 +54,7 @@ func newPricedHost(t testing.TB) *pricedHost {
 	return h
 }
 
-func (h *pricedHost) Route(*http.Request) (Endpoint, Door, *protocol.Error) {
+func (h *pricedHost) Route(*http.Request) (Endpoint, RouteKind, *protocol.Error) {
 	return h.ep, Streamable, nil
 }
 
@@ -197,7 +197,7 @@ func price(of func()) (objects, bytes uint64) {
 // and the wait for its answer. The bare server also allocates objects, because net/http looks for
 // the end of the body and sets a header field there.
 func TestPriceOfACall(t *testing.T) {
-	if mcptest.Raced {
+	if mcptest.RaceEnabled {
 		t.Skip("the race detector has pools drop what they hold")
 	}
 	const most, mostBytes = 0, 520

@@ -107,7 +107,7 @@ func (c *connection) identify() bool {
 		return true
 	}
 	c.from.Store(c.proxied.from)
-	return c.all.comes(c)
+	return c.all.countProxied(c)
 }
 
 // source returns the address of the proxy's client, or "".
@@ -121,24 +121,24 @@ func (c *connection) source() string {
 	return ""
 }
 
-// comes counts a connection for the address that its proxy has named, and reports whether there is
-// room for it.
-func (c *Connections) comes(conn *connection) bool {
+// countProxied counts a connection for the address that its proxy has named, and reports whether
+// there is room for it.
+func (c *Connections) countProxied(conn *connection) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if conn.place == nil { // it has ended
 		return false
 	}
 	came := conn.came
-	c.unknown.remove(conn)
+	c.unauthenticated.remove(conn)
 	c.exit(conn)
 	if c.enter(conn) {
 		c.refused(tooMany, conn, "")
 		conn.ended = true
-		conn.shut()
+		conn.closeNow()
 		return false
 	}
-	c.unknown.add(conn, came)
+	c.unauthenticated.add(conn, came)
 	c.trim(conn)
 	return !conn.ended
 }

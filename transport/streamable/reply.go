@@ -14,18 +14,19 @@ import (
 // reply collects the answer to one POST and is the Sink of its request. The form of the answer is
 // undecided until something is sent: outcomes alone become JSON, anything else starts a stream.
 type reply struct {
-	out     outlet
-	streams *Streams
-	ask     jsonrpc.ID // id of the only request; none for a batch
-	from    string     // the address of the client
+	out       streamResponse
+	streams   *Streams
+	requestID jsonrpc.ID // id of the only request; none for a batch
+	from      string     // the address of the client
 	// version is the revision of a stateless request, whose errors have their own HTTP status; 0 with
 	// a session.
 	version protocol.Version
-	resumes bool            // the client's revision has primed streams, so it can be told to reconnect
-	batch   bool            // the JSON form is an array
-	listens bool            // the request subscribes to notifications: its stream only waits
-	room    *transport.Room // byte budget for answers; nil sets no limit
-	silence silence         // keep-alive timer until the answer begins
+	// the client's revision has primed streams, so it can be told to reconnect
+	resumes bool
+	batch   bool                  // the JSON form is an array
+	listens bool                  // the request subscribes to notifications: its stream only waits
+	room    *transport.ByteBudget // byte budget for answers; nil sets no limit
+	silence keepAliveTimer        // keep-alive timer until the answer begins
 	// line is the connection on which the client waits, if this is the only request there; or nil.
 	line *connection
 
@@ -39,17 +40,17 @@ type reply struct {
 	done     bool               // the only request has its outcome
 	left     bool               // the client left
 	gone     bool               // it left before there was a stream to resume
-	lent     bool               // there was an errand
+	lent     bool               // answered was an errand
 	decided  bool               // errands are no longer run
 }
 
 var (
 	_ transport.Lender    = (*reply)(nil)
-	_ transport.Sink      = (*member)(nil)
+	_ transport.Sink      = (*batchMember)(nil)
 	_ transport.Addressed = (*reply)(nil)
-	_ transport.Addressed = (*member)(nil)
+	_ transport.Addressed = (*batchMember)(nil)
 	_ Reconnector         = (*reply)(nil)
-	_ Reconnector         = (*member)(nil)
+	_ Reconnector         = (*batchMember)(nil)
 )
 
 func newReply(s *Streams, requests int, resumes bool) *reply {
@@ -59,7 +60,7 @@ func newReply(s *Streams, requests int, resumes bool) *reply {
 // replyOver returns a reply to the only request of a connection: see lineOf.
 func replyOver(line *connection, s *Streams, requests int, resumes bool) *reply {
 	r := &reply{
-		out: outletOver(line), line: line, streams: s, resumes: resumes, pending: requests,
+		out: streamResponseOver(line), line: line, streams: s, resumes: resumes, pending: requests,
 	}
 	r.outcomes = r.single[:0]
 	return r
@@ -78,7 +79,7 @@ func (r *reply) CloseStream(retry time.Duration) { r.closeStream(&r.done, retry)
 func (r *reply) From() string { return r.from }
 
 // From implements transport.Addressed.
-func (b *member) From() string { return b.reply.from }
+func (b *batchMember) From() string { return b.reply.from }
 
 // Left reports whether messages sent before the outcome have no reader: the client has ended its
 // request and has not reconnected to the stream.
@@ -89,22 +90,22 @@ func (r *reply) Left() bool {
 }
 
 // Left returns the state of the POST.
-func (b *member) Left() bool { return b.reply.Left() }
+func (b *batchMember) Left() bool { return b.reply.Left() }
 
-// member is the Sink of one request of a batch.
-type member struct {
+// batchMember is the Sink of one request of a batch.
+type batchMember struct {
 	reply *reply
 	done  bool // guarded by reply.mu
 }
 
 // Send implements transport.Sink.
-func (b *member) Send(m jsonrpc.Message) error { return b.reply.send(&b.done, m) }
+func (b *batchMember) Send(m jsonrpc.Message) error { return b.reply.send(&b.done, m) }
 
 // Finish implements transport.Sink.
-func (b *member) Finish(m jsonrpc.Message) bool { return b.reply.finish(&b.done, m) }
+func (b *batchMember) Finish(m jsonrpc.Message) bool { return b.reply.finish(&b.done, m) }
 
 // CloseStream implements Reconnector.
-func (b *member) CloseStream(retry time.Duration) { b.reply.closeStream(&b.done, retry) }
+func (b *batchMember) CloseStream(retry time.Duration) { b.reply.closeStream(&b.done, retry) }
 
 // ended reports whether the only request has its outcome.
 func (r *reply) ended() bool {
@@ -119,7 +120,7 @@ func (r *reply) send(done *bool, m jsonrpc.Message) error {
 	if *done || r.gone {
 		return transport.ErrClosed
 	}
-	if err := r.begin(); err != nil {
+	if err := r.startStream(); err != nil {
 		return err
 	}
 	return r.streams.send(r.stream, m)
@@ -147,8 +148,8 @@ func (r *reply) finish(done *bool, m jsonrpc.Message) bool {
 		}
 		return true
 	}
-	if silent && r.out.nonce != "" && !r.ask.IsZero() {
-		m, silent = withdrawn(r.ask), false
+	if silent && r.out.nonce != "" && !r.requestID.IsZero() {
+		m, silent = cancelledAnswer(r.requestID), false
 	}
 	if !silent {
 		// An outcome is rejected only if the session has ended. Then no client can ask for it.
@@ -160,11 +161,11 @@ func (r *reply) finish(done *bool, m jsonrpc.Message) bool {
 	return true
 }
 
-// withdrawn returns the message that ends the stream of a request that its client has cancelled.
-// The client needs no answer (2025-11-25 §basic/utilities/cancellation) and ignores it. Without an
-// answer, though, it would reconnect if the stream had an event id. The message is a result because
-// TypeScript clients (1.x) reconnect after an error too.
-func withdrawn(ask jsonrpc.ID) jsonrpc.Message {
+// cancelledAnswer returns the message that ends the stream of a request that its client has
+// cancelled. The client needs no answer (2025-11-25 §basic/utilities/cancellation) and ignores it.
+// Without an answer, though, it would reconnect if the stream had an event id. The message is a
+// result because TypeScript clients (1.x) reconnect after an error too.
+func cancelledAnswer(ask jsonrpc.ID) jsonrpc.Message {
 	return jsonrpc.Response(ask, jsontext.Value(`{"_meta":{"mcpd/reason":"cancelled"}}`))
 }
 
@@ -174,19 +175,19 @@ func (r *reply) closeStream(done *bool, retry time.Duration) {
 	if *done || r.gone || !r.resumes {
 		return
 	}
-	if r.begin() == nil {
+	if r.startStream() == nil {
 		r.streams.hangUp(r.stream, retry)
 	}
 }
 
 // begin turns the reply into a stream, unless it is one already, and moves the outcomes of a batch
 // there. The mutex is held.
-func (r *reply) begin() error {
+func (r *reply) startStream() error {
 	if r.stream != nil {
 		return nil
 	}
-	if !r.ask.IsZero() {
-		r.out.asks = asking(r.ask)
+	if !r.requestID.IsZero() {
+		r.out.requestID = encodeRequestID(r.requestID)
 	}
 	st, err := r.streams.begin(&r.out)
 	if err != nil {
@@ -204,19 +205,19 @@ func (r *reply) begin() error {
 }
 
 // shape is the form of the answer to a POST.
-type shape uint8
+type answerForm uint8
 
 const (
-	undecided shape = iota
-	asJSON          // outcomes holds the whole answer
+	undecided answerForm = iota
+	asJSON               // outcomes holds the whole answer
 	asStream
-	asSilence // the client cancelled its request, so there is no answer
-	asNothing // the session ended during the wait
+	asEmptyStream // the client cancelled its request, so there is no answer
+	asSessionGone // the session ended during the wait
 )
 
 // decide returns the form of the answer. If late is set it decides in any case, because the client
 // and the proxies in between need a sign of life.
-func (r *reply) decide(late bool) shape {
+func (r *reply) decide(late bool) answerForm {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	shape := r.shape(late)
@@ -225,18 +226,18 @@ func (r *reply) decide(late bool) shape {
 }
 
 // shape is decide without the lock.
-func (r *reply) shape(late bool) shape {
+func (r *reply) shape(late bool) answerForm {
 	switch {
 	case r.stream != nil:
 		return asStream
 	case r.pending == 0 && len(r.outcomes) == 0:
-		return asSilence
+		return asEmptyStream
 	case r.pending == 0:
 		return asJSON
 	case !late:
 		return undecided
-	case r.begin() != nil:
-		return asNothing
+	case r.startStream() != nil:
+		return asSessionGone
 	}
 	return asStream
 }
@@ -244,7 +245,7 @@ func (r *reply) shape(late bool) shape {
 // leave records that the client is gone. The exchange continues. If there is no stream, its outcome
 // can no longer be requested and is dropped.
 func (r *reply) leave() {
-	defer r.pass()
+	defer r.passErrand()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.left {

@@ -11,9 +11,9 @@ import (
 	"mcpd/protocol/splice"
 )
 
-// openingSilence is how long the answer to initialize may be delayed: as long as the official SDKs
-// wait for it.
-const openingSilence = time.Minute
+// openingKeepAlive is how long the answer to initialize may be delayed: as long as the official
+// SDKs wait for it.
+const openingKeepAlive = time.Minute
 
 // respond waits until a POST can be answered, and answers it: with JSON if the outcomes are the
 // first messages, else with a stream. If the client leaves before that, respond panics with
@@ -27,11 +27,11 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		silences := &h.silences
 		// A keep-alive would send the session id before it is known if the session opens.
 		if opens {
-			silences = &h.openings
+			silences = &h.openingSilences
 		}
 		shape = silences.await(r, p)
 	}
-	p.pass()
+	p.passErrand()
 	if opens && (shape == asStream || shape == asJSON && p.outcomes[0].Error == nil) {
 		w.Header().Set("Mcp-Session-Id", o.ID())
 	}
@@ -39,7 +39,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 	case asJSON:
 		h.writeOutcomes(w, p)
 	case asStream:
-		e := emitter{
+		e := responseWriter{
 			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out,
 			client: client, tenant: ep.Tenant,
 		}
@@ -52,16 +52,16 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		e.run(r.Context())
 	// 202 is for messages without an answer, and the official Go client takes it here for a broken
 	// connection. There is no event id, because there is nothing to resume.
-	case asSilence:
+	case asEmptyStream:
 		streamHeaders(w.Header())
 		h.writeEmpty(w, http.StatusOK)
-	case asNothing:
+	case asSessionGone:
 		h.refuse(w, r, ep, sessionGone, jsonrpc.ID{}, "")
 	}
 }
 
 // await waits until the form of the answer to a POST can be decided.
-func (s *silences) await(r *http.Request, p *reply) (shape shape) {
+func (s *keepAliveTimers) await(r *http.Request, p *reply) (shape answerForm) {
 	s.begin(&p.silence, &p.out)
 	defer s.end(&p.silence)
 	left := p.departure(r)
@@ -115,7 +115,7 @@ func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
 		return errorStatus(e, p.version)
 	}
 	reason, _ := splice.GetString(e.Data, "reason")
-	status, busy := turnedAway[reason]
+	status, busy := temporaryStatuses[reason]
 	wait := protocol.RetryAfter(e)
 	if !busy || wait <= 0 || splice.Kind(e.Data, "maybeExecuted") == 't' {
 		return errorStatus(e, p.version)
@@ -124,9 +124,9 @@ func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
 	return status
 }
 
-// turnedAway maps the reason in an error's data to the status of a temporarily refused request.
-// 2026-07-28 has no error code for it.
-var turnedAway = map[string]int{
+// temporaryStatuses maps the reason in an error's data to the status of a temporarily refused
+// request. 2026-07-28 has no error code for it.
+var temporaryStatuses = map[string]int{
 	protocol.ConditionRateLimited.String():         http.StatusTooManyRequests,
 	protocol.ConditionOverloaded.String():          http.StatusServiceUnavailable,
 	protocol.ConditionUpstreamUnavailable.String(): http.StatusServiceUnavailable,

@@ -45,7 +45,7 @@ func (c *Connections) each() []*connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := make([]*connection, 0, c.open.Load())
-	for e := c.unknown.all.Front(); e != nil; e = e.Next() {
+	for e := c.unauthenticated.all.Front(); e != nil; e = e.Next() {
 		all = append(all, e.Value.(*connection))
 	}
 	for _, h := range c.tenants {

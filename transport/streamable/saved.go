@@ -20,7 +20,7 @@ import (
 // leave records that a stream has no reader. The client of a stream that answers a request may not
 // have received the last events.
 func (s *Streams) leave(st *stream) {
-	st.away = true
+	st.unattended = true
 	for i := range st.entries {
 		s.save(st, i)
 	}
@@ -31,13 +31,13 @@ func (s *Streams) leave(st *stream) {
 func (s *Streams) save(st *stream, i int) {
 	e := &st.entries[i]
 	alone := st.number == 0
-	if s.store.saver == nil || s.plain || !st.away || e.saved || e.weight == question ||
+	if s.store.saver == nil || s.plain || !st.unattended || e.saved || e.weight == question ||
 		len(e.data) > s.store.options.StreamBytes ||
-		alone && e.seq < st.sent && !s.unsure(e) || !alone && st.asks == "" {
+		alone && e.seq < st.sent && !s.unsure(e) || !alone && st.requestID == "" {
 		return
 	}
 	s.saved(st, i)
-	s.store.saver.save(s.key(st, e.seq), s.store.written(e.at), e.data)
+	s.store.saver.save(s.key(st, e.seq), s.store.diskTime(e.at), e.data)
 }
 
 // saved records that an event is on the disk or about to be.
@@ -55,9 +55,9 @@ func (s *Streams) key(st *stream, seq uint64) string {
 	}
 	id, nonce := eventID{standaloneStream, 0, seq, ""}, s.state.nonce
 	if st.number != 0 {
-		id, nonce = eventID{postStream, st.number, seq, st.asks}, st.nonce
+		id, nonce = eventID{postStream, st.number, seq, st.requestID}, st.nonce
 	}
-	return string(id.append(append([]byte(s.of), '.'), nonce))
+	return string(id.append(append([]byte(s.sessionID), '.'), nonce))
 }
 
 // forgetAll removes all events of a stream from the disk, but not from memory.
@@ -67,20 +67,23 @@ func (st *stream) forgetAll() {
 	}
 }
 
-// afterwards makes o the response for a client that resumes the stream of a request of an earlier
-// host process. The client receives the stored events. If the answer is not among them, the request
-// was lost with that process, and the client receives an error that says so.
-func (s *Streams) afterwards(o *outlet, id eventID, nonce string, v protocol.Version) error {
-	ask, ok := id.asked()
+// resumeEarlier makes o the response for a client that resumes the stream of a request of an
+// earlier host process. The client receives the stored events. If the answer is not among them, the
+// request was lost with that process, and the client receives an error that says so.
+func (s *Streams) resumeEarlier(o *streamResponse, id eventID, nonce string,
+	v protocol.Version) error {
+	ask, ok := id.decodeRequestID()
 	if !ok || id.seq > math.MaxInt64 {
 		return errUnreplayable
 	}
 	st := s.state.posts[id.stream]
 	if st == nil || st.nonce != nonce {
-		st = &stream{history: newHistory(), number: s.number(), nonce: s.state.nonce, asks: id.asks}
+		st = &stream{
+			history: newHistory(), number: s.number(), nonce: s.state.nonce, requestID: id.requestID,
+		}
 		s.post(st)
 		s.complete(st)
-		id, nonce = eventID{postStream, st.number, 0, id.asks}, st.nonce
+		id, nonce = eventID{postStream, st.number, 0, id.requestID}, st.nonce
 	}
 	if st.lost == 0 && !st.answered() {
 		st.next = max(st.next, id.seq+1)
@@ -109,14 +112,14 @@ func (s *Streams) Restore(all []Saved) (dropped []error) {
 		return s.restoreChannel(all)
 	}
 	nonce, now := s.live().nonce, s.store.now()
-	var events []written
+	var events []restoredEvent
 	drop := func(key string, err error) {
 		s.store.Discard(key)
 		dropped = append(dropped, err)
 	}
 	for _, saved := range all {
-		e, err := parseSaved(s.of, nonce, saved)
-		e.at = s.store.read(e.at)
+		e, err := parseSaved(s.sessionID, nonce, saved)
+		e.at = s.store.fromDiskTime(e.at)
 		if err == nil && e.at <= now-int64(s.store.options.TTL) {
 			err = errExpired
 		}
@@ -126,12 +129,12 @@ func (s *Streams) Restore(all []Saved) (dropped []error) {
 		}
 		events = append(events, e)
 	}
-	slices.SortFunc(events, written.compare)
+	slices.SortFunc(events, restoredEvent.compare)
 	for _, e := range events {
 		if e.id.kind == standaloneStream {
 			s.store.Discard(e.key) // it is stored again, as an event of this process
-			s.standing().away = true
-			_ = s.addAt(s.standing(), e.data, e.weight, e.at) // only questions can be rejected
+			s.standalone().unattended = true
+			_ = s.addAt(s.standalone(), e.data, e.weight, e.at) // only questions can be rejected
 		} else if err := s.putBack(e); err != nil {
 			drop(e.key, err)
 		}
@@ -141,23 +144,24 @@ func (s *Streams) Restore(all []Saved) (dropped []error) {
 }
 
 // putBack restores an event of the stream of a request, as one that its client may have received.
-func (s *Streams) putBack(e written) error {
+func (s *Streams) putBack(e restoredEvent) error {
 	st := s.state.posts[e.id.stream]
 	if st == nil {
 		st = &stream{
-			history: newHistory(), number: e.id.stream, nonce: e.nonce, asks: e.id.asks, away: true,
+			history: newHistory(), number: e.id.stream, nonce: e.nonce, requestID: e.id.requestID,
+			unattended: true,
 		}
 		s.state.last = max(s.state.last, st.number)
 		s.post(st)
 		s.complete(st)
 	}
-	if st.nonce != e.nonce || st.asks != e.id.asks || e.id.seq < st.next || st.answered() {
+	if st.nonce != e.nonce || st.requestID != e.id.requestID || e.id.seq < st.next || st.answered() {
 		return errEventID
 	}
 	st.next, st.sent = e.id.seq, e.id.seq
 	st.add(e.data, e.weight, st.number, e.at)
 	i := len(st.entries) - 1
-	st.give(i, st.number)
+	st.markSent(i, st.number)
 	s.account(len(e.data))
 	s.saved(st, i)
 	s.store.saver.restored(e.key, e.size)

@@ -45,7 +45,7 @@ func (d disk) write(store *Store) {
 func asked(t *testing.T, s *Streams, id uint64) *reply {
 	t.Helper()
 	r := newReply(s, 1, true)
-	r.ask = jsonrpc.IntID(id)
+	r.requestID = jsonrpc.IntID(id)
 	if err := r.Send(note("notifications/progress", 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func asked(t *testing.T, s *Streams, id uint64) *reply {
 }
 
 // readOut reads all events of a stream, with their ids, as a connection that does not break.
-func readOut(s *Streams, o *outlet) (events []string, last phase) {
+func readOut(s *Streams, o *streamResponse) (events []string, last phase) {
 	for {
 		batch, phase := s.take(o, make([]entry, 0, 2))
 		for _, e := range batch {
@@ -74,7 +74,7 @@ func TestAnswerIsThereForTheNextHost(t *testing.T) {
 	d := disk{}
 	store, s, _ := d.life(t, StoreOptions{})
 	read, cut, open := asked(t, s, 1), asked(t, s, 2), asked(t, s, 3)
-	read.Finish(jsonrpc.Response(read.ask, nil))
+	read.Finish(jsonrpc.Response(read.requestID, nil))
 	if _, phase := readOut(s, &read.out); phase != completed {
 		t.Fatal(phase)
 	}
@@ -85,7 +85,7 @@ func TestAnswerIsThereForTheNextHost(t *testing.T) {
 	}
 	cut.leave()
 	_ = cut.Send(note("notifications/progress", 2))
-	cut.Finish(jsonrpc.Response(cut.ask, []byte(`{"a": "\u00e9"}`)))
+	cut.Finish(jsonrpc.Response(cut.requestID, []byte(`{"a": "\u00e9"}`)))
 	open.leave()
 	d.write(store)
 	before := maps.Clone(d)
@@ -134,11 +134,11 @@ func TestAnAnswerIsTheLastOfItsStream(t *testing.T) {
 	d := disk{}
 	store, s, _ := d.life(t, StoreOptions{})
 	read, away := asked(t, s, 1), asked(t, s, 2)
-	read.Finish(jsonrpc.Response(read.ask, nil))
+	read.Finish(jsonrpc.Response(read.requestID, nil))
 	readOut(s, &read.out)
 	read.leave()
 	away.leave()
-	away.Finish(jsonrpc.Response(away.ask, []byte(`{"a":1}`)))
+	away.Finish(jsonrpc.Response(away.requestID, []byte(`{"a":1}`)))
 	d.write(store)
 	last := string(read.out.appendID(nil, 2, outcome))
 	quiet := func(s *Streams, id string) {
@@ -167,7 +167,7 @@ func TestAnAnswerIsTheLastOfItsStream(t *testing.T) {
 		_, third, _ := d.life(t, StoreOptions{})
 		quiet(third, told)
 		other := NewStore(StoreOptions{}).Streams("acme", "two")
-		if err := other.connect(&outlet{}, last, protocol.V20251125); err != errEventID {
+		if err := other.connect(&streamResponse{}, last, protocol.V20251125); err != errEventID {
 			t.Errorf("another session's: %v", err)
 		}
 	}
@@ -238,8 +238,8 @@ func TestSavedEventsEnd(t *testing.T) {
 	}
 }
 
-// Beyond the limit of the disk, the oldest events of all sessions are deleted or not saved. An
-// event that is dropped before it was written costs nothing.
+// ReserveOverLimit the limit of the disk, the oldest events of all sessions are deleted or not
+// saved. An event that is dropped before it was written costs nothing.
 func TestOldestOfAllIsNotSaved(t *testing.T) {
 	d := disk{}
 	store, s, _ := d.life(t, StoreOptions{SavedBytes: 1000})
@@ -249,7 +249,7 @@ func TestOldestOfAllIsNotSaved(t *testing.T) {
 		r := asked(t, of, uint64(n))
 		taken(of, &r.out, 1)
 		r.leave()
-		r.Finish(jsonrpc.Response(r.ask, []byte(`"`+strings.Repeat("x", 300)+`"`)))
+		r.Finish(jsonrpc.Response(r.requestID, []byte(`"`+strings.Repeat("x", 300)+`"`)))
 		replies = append(replies, r)
 	}
 	part, more := store.Unsaved()
@@ -274,7 +274,7 @@ func TestForeignAndBrokenEventsAreDropped(t *testing.T) {
 		time.Sleep(DefaultTTL - time.Second)
 		good := asked(t, s, 2)
 		good.leave()
-		good.Finish(jsonrpc.Response(good.ask, nil))
+		good.Finish(jsonrpc.Response(good.requestID, nil))
 		d.write(store)
 		s.mu.Lock()
 		key, value := s.key(good.stream, 2), d[s.key(good.stream, 2)]
@@ -322,7 +322,7 @@ func FuzzRestore(f *testing.F) {
 		if len(d)+len(dropped) < 1 || len(d) > 2 {
 			t.Errorf("dropped %v, left %v", dropped, d)
 		}
-		o := makeOutlet()
+		o := makeStreamResponse()
 		if s.connect(&o, nonce+".p1.0.MQ", protocol.V20251125) == nil {
 			if got, phase := readOut(s, &o); phase != completed ||
 				!strings.Contains(got[len(got)-1], `"id":1`) {

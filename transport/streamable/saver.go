@@ -22,13 +22,13 @@ type saver struct {
 	wake  func() // reports that there is something to write; must not wait
 	bytes int    // limit of used
 
-	mu    sync.Mutex // guards the rest
-	used  int
-	live  map[string]*list.Element
-	order list.List // of *savedRecord, oldest first
-	dirty map[string]*list.Element
-	turn  list.List // of unsavedChange: changes not yet returned by unsaved, in their order
-	woken bool
+	mu      sync.Mutex // guards the rest
+	used    int
+	live    map[string]*list.Element
+	order   list.List // of *savedRecord, oldest first
+	dirty   map[string]*list.Element
+	pending list.List // of unsavedChange: changes not yet returned by unsaved, in their order
+	woken   bool
 }
 
 // unsavedChange says that a record is to be written or, if record is nil, deleted.
@@ -104,7 +104,7 @@ func (s *saver) drop(e *list.Element) {
 
 // written removes a change from the list of pending changes.
 func (s *saver) written(e *list.Element) unsavedChange {
-	c := s.turn.Remove(e).(unsavedChange)
+	c := s.pending.Remove(e).(unsavedChange)
 	delete(s.dirty, c.key)
 	return c
 }
@@ -114,7 +114,7 @@ func (s *saver) change(key string, r *savedRecord) {
 	if e := s.dirty[key]; e != nil {
 		e.Value = unsavedChange{key, r}
 	} else {
-		s.dirty[key] = s.turn.PushBack(unsavedChange{key, r})
+		s.dirty[key] = s.pending.PushBack(unsavedChange{key, r})
 	}
 	if !s.woken {
 		s.woken = true
@@ -127,11 +127,11 @@ func (s *saver) unsaved() (part []Saved, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	size := 0
-	for s.turn.Len() > 0 {
+	for s.pending.Len() > 0 {
 		if size > savedPart {
 			return part, true
 		}
-		next := s.written(s.turn.Front())
+		next := s.written(s.pending.Front())
 		key, r := next.key, next.record
 		change := Saved{Key: key}
 		if r != nil {

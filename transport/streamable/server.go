@@ -69,7 +69,7 @@ func NewHTTPServer(o ServerOptions) *http.Server {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	server := &http.Server{
-		Handler:           &served{o.Handler, o.Panicked},
+		Handler:           &recovering{o.Handler, o.Panicked},
 		ReadHeaderTimeout: cmp.Or(o.HeaderTime, DefaultHeaderTime),
 		MaxHeaderBytes:    cmp.Or(o.HeaderBytes, DefaultHeaderBytes) - ownHeaderBytes,
 		IdleTimeout:       cmp.Or(o.IdleTime, DefaultIdleTime),
@@ -107,12 +107,12 @@ func NewHTTPServer(o ServerOptions) *http.Server {
 }
 
 // served wraps the Handler and sees every request first.
-type served struct {
+type recovering struct {
 	http.Handler
 	panicked func(r *http.Request, value any, pcs []uintptr) error
 }
 
-func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *recovering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Clear the write deadline that a Handler has left for the end of the previous request.
 	deadline(w).SetWriteDeadline(time.Time{})
 	c := connectionOf(r)
@@ -133,7 +133,7 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.Handler.ServeHTTP(w, r)
 		return
 	}
-	if left || c.wornOut() {
+	if left || c.tooManyResets() {
 		w.Header().Set("Connection", "close") // HTTP/2 turns this into GOAWAY
 	}
 	defer func() { // the Handler panics when its client has left

@@ -11,28 +11,28 @@ import (
 // expires when clients and the proxies in between need a sign of life. All timers have the same
 // duration, so they expire in the order in which they started, and one clock timer serves all of
 // them. Most calls are answered long before it fires.
-type silences struct {
+type keepAliveTimers struct {
 	clock clock.Clock
 	most  time.Duration
 
 	mu          sync.Mutex // guards the rest, and every waiting silence
-	first, last *silence
+	first, last *keepAliveTimer
 	armed       bool // the clock timer will fire, no later than the first silence is due
 }
 
 // silence is the keep-alive timer of one waiting response.
-type silence struct {
-	out           *outlet
-	due           int64 // of clock.Steady
-	before, after *silence
+type keepAliveTimer struct {
+	out           *streamResponse
+	due           int64 // of clock.SteadyNanos
+	before, after *keepAliveTimer
 }
 
 // begin starts the timer w, which calls o.tick when it expires, unless end is called before.
-func (s *silences) begin(w *silence, o *outlet) {
+func (s *keepAliveTimers) begin(w *keepAliveTimer, o *streamResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// Read under the mutex, so that the last silence in the list is due last.
-	now := clock.Steady(s.clock.Now())
+	now := clock.SteadyNanos(s.clock.Now())
 	w.out, w.due, w.before = o, now+int64(s.most), s.last
 	if s.last == nil {
 		s.first = w
@@ -44,7 +44,7 @@ func (s *silences) begin(w *silence, o *outlet) {
 }
 
 // end stops the timer w: it does not tick afterwards. It is idempotent.
-func (s *silences) end(w *silence) {
+func (s *keepAliveTimers) end(w *keepAliveTimer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w.out != nil {
@@ -52,7 +52,7 @@ func (s *silences) end(w *silence) {
 	}
 }
 
-func (s *silences) remove(w *silence) {
+func (s *keepAliveTimers) remove(w *keepAliveTimer) {
 	if w.before == nil {
 		s.first = w.after
 	} else {
@@ -63,12 +63,12 @@ func (s *silences) remove(w *silence) {
 	} else {
 		w.after.before = w.before
 	}
-	*w = silence{}
+	*w = keepAliveTimer{}
 }
 
 // arm starts the clock timer if a silence waits. The clock timer is not stopped when no silence is
 // left, because the next call would have to start it again. The mutex is held.
-func (s *silences) arm(now int64) {
+func (s *keepAliveTimers) arm(now int64) {
 	if s.armed || s.first == nil {
 		return
 	}
@@ -80,17 +80,17 @@ func (s *silences) arm(now int64) {
 // how long a response of another tenant waits for the mutex.
 const atOnce = 256
 
-func (s *silences) fire() {
-	for s.some() {
+func (s *keepAliveTimers) fire() {
+	for s.fireDue() {
 	}
 }
 
 // some signals the silences that are due, at most atOnce of them, and reports whether there may be
 // more.
-func (s *silences) some() bool {
+func (s *keepAliveTimers) fireDue() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := clock.Steady(s.clock.Now())
+	now := clock.SteadyNanos(s.clock.Now())
 	for range atOnce {
 		if s.first == nil || s.first.due > now {
 			s.armed = false

@@ -26,11 +26,11 @@ func (c *timers) AfterFunc(d time.Duration, f func()) clock.Timer {
 func TestSilenceIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 15 * time.Second
-		s := &silences{clock: clock.System, most: most}
+		s := &keepAliveTimers{clock: clock.System, most: most}
 		for range 200 {
 			go func() {
 				time.Sleep(rand.N(time.Minute))
-				out, w := makeOutlet(), &silence{}
+				out, w := makeStreamResponse(), &keepAliveTimer{}
 				began, ends := time.Now(), rand.N(2*most)
 				s.begin(w, &out)
 				select {
@@ -62,9 +62,9 @@ func TestSilenceIsDue(t *testing.T) {
 func TestSilencesShareATimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counted := &timers{Clock: clock.System}
-		s := &silences{clock: counted, most: 15 * time.Second}
+		s := &keepAliveTimers{clock: counted, most: 15 * time.Second}
 		for range 1000 {
-			out, w := makeOutlet(), &silence{}
+			out, w := makeStreamResponse(), &keepAliveTimer{}
 			s.begin(w, &out)
 			time.Sleep(time.Millisecond)
 			s.end(w)
@@ -80,11 +80,11 @@ func TestSilencesShareATimer(t *testing.T) {
 // some of them.
 func TestSilencesAreToldInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &silences{clock: clock.System, most: time.Second}
-		outs := make([]outlet, 2*atOnce+1)
+		s := &keepAliveTimers{clock: clock.System, most: time.Second}
+		outs := make([]streamResponse, 2*atOnce+1)
 		for i := range outs {
-			outs[i] = makeOutlet()
-			s.begin(&silence{}, &outs[i])
+			outs[i] = makeStreamResponse()
+			s.begin(&keepAliveTimer{}, &outs[i])
 		}
 		told := func() (n int) {
 			for i := range outs {
@@ -98,15 +98,15 @@ func TestSilencesAreToldInParts(t *testing.T) {
 			t.Errorf("%d told, want all %d", n, len(outs))
 		}
 		for i := range outs {
-			outs[i] = makeOutlet()
-			s.begin(&silence{}, &outs[i])
+			outs[i] = makeStreamResponse()
+			s.begin(&keepAliveTimer{}, &outs[i])
 		}
 		s.mu.Lock()
 		for w := s.first; w != nil; w = w.after {
 			w.due = 0
 		}
 		s.mu.Unlock()
-		if more := s.some(); !more || told() != atOnce {
+		if more := s.fireDue(); !more || told() != atOnce {
 			t.Errorf("%d told in one go, want %d", told(), atOnce)
 		}
 		s.fire()

@@ -60,7 +60,7 @@ func TestBurstReachesAClientThatReads(t *testing.T) {
 				if dropped.Add(int64(n)); tenant != "acme" {
 					t.Errorf("dropped of tenant %q", tenant)
 				}
-			}, Cut: cut})
+			}, Stalled: cut})
 			events := readStream(t, s.post(call("flood"), "Mcp-Session-Id", s.session(protocol.V20251125)))
 			events.next() // priming
 			seen, last := 0, -1
@@ -103,7 +103,7 @@ func TestClientThatDoesNotReadIsCut(t *testing.T) {
 	const stall = 300 * time.Millisecond
 	const messages = 20_000
 	cut, over := make(chan string, 1), make(chan struct{})
-	s := floodedWith(t, messages, 1000, Options{Stall: stall, Cut: func(tenant string) {
+	s := floodedWith(t, messages, 1000, Options{Stall: stall, Stalled: func(tenant string) {
 		cut <- tenant
 	}}, func(i int) {
 		if i == messages-1 {

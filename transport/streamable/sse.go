@@ -76,8 +76,8 @@ type ReaderLimits struct {
 	Large func(size int) error
 	// Free is called if the bytes read after Large turn out to belong to no event. It may be nil.
 	Free func()
-	// Rest waits for a duration to rate-limit stray input. Nil means time.Sleep.
-	Rest func(time.Duration)
+	// Sleep waits for a duration to rate-limit stray input. Nil means time.Sleep.
+	Sleep func(time.Duration)
 }
 
 const (
@@ -98,21 +98,21 @@ var ErrEventTooLarge = errors.New("sse event too large")
 // Reader reads server-sent events as defined by the WHATWG HTML standard §9.2. It is not safe for
 // concurrent use.
 type Reader struct {
-	src     io.Reader
-	max     int
-	large   func(size int) error
-	free    func()
-	rest    func(time.Duration)
-	buf     []byte
-	at, end int    // buf[at:end] was read from src and not consumed
-	bom     bool   // the first line was read; only it may begin with a BOM
-	skipLF  bool   // the last line ended in CR: an LF right after it belongs to that line end
-	id      string // the last event id, which stays in force
-	strays  transport.Pace
-	around  int  // field overhead of data lines, in bytes, not yet rate-limited
-	roomy   bool // large was called
-	cut     Event
-	err     error
+	src      io.Reader
+	max      int
+	large    func(size int) error
+	free     func()
+	rest     func(time.Duration)
+	buf      []byte
+	at, end  int    // buf[at:end] was read from src and not consumed
+	bom      bool   // the first line was read; only it may begin with a BOM
+	skipLF   bool   // the last line ended in CR: an LF right after it belongs to that line end
+	id       string // the last event id, which stays in force
+	strays   transport.RateLimiter
+	overhead int  // field overhead of data lines, in bytes, not yet rate-limited
+	reserved bool // large was called
+	cut      Event
+	err      error
 }
 
 // NewReader returns a Reader of the events in src.
@@ -126,11 +126,11 @@ func NewReader(src io.Reader, limits ReaderLimits) *Reader {
 	if limits.Free == nil {
 		limits.Free = func() {}
 	}
-	if limits.Rest == nil {
-		limits.Rest = time.Sleep
+	if limits.Sleep == nil {
+		limits.Sleep = time.Sleep
 	}
 	return &Reader{
-		src: src, max: limits.Event, large: limits.Large, free: limits.Free, rest: limits.Rest,
+		src: src, max: limits.Event, large: limits.Large, free: limits.Free, rest: limits.Sleep,
 		buf: make([]byte, min(readerBuffer, limits.Event)),
 	}
 }
@@ -203,9 +203,9 @@ func (r *Reader) extra(line []byte) (parts int) {
 		return transport.Parts(len(line))
 	}
 	// Many short data lines add up to as much stray input as one long comment.
-	if r.around += len(line) + 1 - len(value); r.around >= transport.PacePart {
-		parts = r.around / transport.PacePart
-		r.around %= transport.PacePart
+	if r.overhead += len(line) + 1 - len(value); r.overhead >= transport.PacePart {
+		parts = r.overhead / transport.PacePart
+		r.overhead %= transport.PacePart
 	}
 	return parts
 }
@@ -214,13 +214,13 @@ func (r *Reader) extra(line []byte) (parts int) {
 // the next event may arrive much later. It keeps both if the event so far is long too.
 func (r *Reader) release(e Event) {
 	left := r.buf[r.at:r.end]
-	if !r.roomy || max(len(e.Data), len(e.Name), len(r.id), len(left)) >= transport.Large {
+	if !r.reserved || max(len(e.Data), len(e.Name), len(r.id), len(left)) >= transport.Large {
 		return
 	}
 	small := make([]byte, max(readerBuffer, len(left)))
 	r.at, r.end = 0, copy(small, left)
 	transport.Recycle(r.buf)
-	r.buf, r.roomy = small, false
+	r.buf, r.reserved = small, false
 	r.free()
 }
 
@@ -248,7 +248,7 @@ func (r *Reader) field(event *Event, line []byte) (bool, error) {
 			return false, fmt.Errorf("%w: more than %d bytes", ErrEventTooLarge, r.max)
 		}
 		if len(event.Data) >= transport.Large {
-			r.roomy = true
+			r.reserved = true
 			if err := r.large(step(len(event.Data)+1+len(value), r.max)); err != nil {
 				return false, err
 			}
@@ -346,7 +346,7 @@ func (r *Reader) fill() error {
 			return r.err
 		}
 		if r.end >= transport.Large {
-			r.roomy = true
+			r.reserved = true
 			if r.err = r.large(min(2*r.end, r.max)); r.err != nil {
 				return r.err
 			}

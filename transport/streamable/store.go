@@ -44,8 +44,8 @@ type StoreOptions struct {
 	TotalBytes   int           // bytes stored for all
 	TTL          time.Duration // how long an event is stored
 	GETs         int           // GET streams that one session may have open
-	// Kept returns the account for the bytes stored for a tenant. Nil counts nothing.
-	Kept func(tenant string) Account
+	// Account returns the account for the bytes stored for a tenant. Nil counts nothing.
+	Account func(tenant string) Account
 	// Save is called when Unsaved has something to return, and must not wait. Nil is for a process
 	// that saves nothing for its successor.
 	Save       func()
@@ -58,11 +58,11 @@ type Account interface {
 	Full() bool     // the tenant has reached its limit
 }
 
-// uncounted is an account that counts nothing.
-type uncounted struct{}
+// noAccount is an account that counts nothing.
+type noAccount struct{}
 
-func (uncounted) Keep(int)   {}
-func (uncounted) Full() bool { return false }
+func (noAccount) Keep(int)   {}
+func (noAccount) Full() bool { return false }
 
 func (o StoreOptions) orDefaults() StoreOptions {
 	if o.Clock == nil {
@@ -81,8 +81,8 @@ func (o StoreOptions) orDefaults() StoreOptions {
 			*f.field = f.value
 		}
 	}
-	if o.Kept == nil {
-		o.Kept = func(string) Account { return uncounted{} }
+	if o.Account == nil {
+		o.Account = func(string) Account { return noAccount{} }
 	}
 	if o.TTL <= 0 {
 		o.TTL = DefaultTTL
@@ -128,7 +128,7 @@ func (s *Store) Discard(key string) {
 // Streams returns the Streams of a tenant's session with this id. The session is new, or was
 // restored after a restart of the host.
 func (s *Store) Streams(tenant, of string) *Streams {
-	return &Streams{store: s, tenant: tenant, of: of}
+	return &Streams{store: s, tenant: tenant, sessionID: of}
 }
 
 // Bytes returns the number of bytes stored for all sessions.
@@ -152,14 +152,16 @@ func (s *Store) plain(tenant string) *Streams {
 	return &Streams{store: s, tenant: tenant, plain: true}
 }
 
-// now returns the current time for entries, in nanoseconds of clock.Steady.
-func (s *Store) now() int64 { return clock.Steady(s.options.Clock.Now()) }
+// now returns the current time for entries, in nanoseconds of clock.SteadyNanos.
+func (s *Store) now() int64 { return clock.SteadyNanos(s.options.Clock.Now()) }
 
 // written converts the time of an entry to Unix nanoseconds, which another process can interpret.
-func (s *Store) written(at int64) int64 { return clock.Hour(s.options.Clock.Now(), at).UnixNano() }
+func (s *Store) diskTime(at int64) int64 {
+	return clock.WallTime(s.options.Clock.Now(), at).UnixNano()
+}
 
 // read converts the time of a saved entry back.
-func (s *Store) read(at int64) int64 {
+func (s *Store) fromDiskTime(at int64) int64 {
 	now := s.options.Clock.Now()
-	return clock.Steady(clock.Past(now, time.Unix(0, at)))
+	return clock.SteadyNanos(clock.FromStored(now, time.Unix(0, at)))
 }

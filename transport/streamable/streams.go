@@ -23,35 +23,35 @@ import (
 // the newest, and an older one takes over when that ends. The zero Streams is not usable: see
 // Store.Streams.
 type Streams struct {
-	store  *Store
-	tenant string
-	of     string // the session's id
-	plain  bool   // no ids, no history
+	store     *Store
+	tenant    string
+	sessionID string // the session's id
+	plain     bool   // no ids, no history
 	// channel is set for an HTTP+SSE client, which receives everything on the standalone stream.
 	channel bool
 	// answers is the byte budget for answers; nil until it was looked up, or without a limit.
-	answers atomic.Pointer[transport.Room]
+	answers atomic.Pointer[transport.ByteBudget]
 
 	mu     sync.Mutex // guards all fields below, and every stream and outlet reached from here
 	closed bool
-	opened bool            // of a channel: it has had a session
-	client *channel        // of a channel, once there is one
-	room   *transport.Room // byte budget for answers of a channel; nil sets no limit
-	roomed int             // bytes counted in room
-	state  *streamsState   // nil until the first stream
+	opened bool                  // of a channel: it has had a session
+	client *sseChannel           // of a channel, once there is one
+	room   *transport.ByteBudget // byte budget for answers of a channel; nil sets no limit
+	roomed int                   // bytes counted in room
+	state  *streamsState         // nil until the first stream
 }
 
 type streamsState struct {
-	kept  Account // of the tenant
-	nonce string
-	last  uint32              // the last stream number assigned
-	alone *stream             // the standalone stream; nil until the first message or GET
-	posts map[uint32]*stream  // by number, running and finished
-	ended []*stream           // the finished ones, oldest first
-	gets  int                 // open GETs
-	bytes int                 // in all histories
-	asked map[string]struct{} // of a channel: ids of requests that are saved as in flight
-	sweep clock.Timer         // nil while nothing can expire
+	account       Account // of the tenant
+	nonce         string
+	last          uint32              // the last stream number assigned
+	standalone    *stream             // the standalone stream; nil until the first message or GET
+	posts         map[uint32]*stream  // by number, running and finished
+	ended         []*stream           // the finished ones, oldest first
+	gets          int                 // open GETs
+	bytes         int                 // in all histories
+	savedInFlight map[string]struct{} // of a channel: ids of requests that are saved as in flight
+	sweep         clock.Timer         // nil while nothing can expire
 }
 
 // stream is one sequence of events, and the responses that carry it.
@@ -59,13 +59,14 @@ type stream struct {
 	history
 	// number identifies a POST stream. It is 0 for the standalone stream, each event of which has the
 	// number of the GET that got it.
-	number   uint32
-	nonce    string    // of a POST stream: the nonce of the host process in which it began
-	asks     string    // of a POST stream with one request: its id, encoded for event ids
-	outlets  []*outlet // oldest first; the last gets new events. A POST stream has at most one
-	complete bool      // no event follows
-	away     bool      // it has no reader, so new events are saved
-	missed   int       // notifications dropped while there was a response, not yet reported
+	number    uint32
+	nonce     string // of a POST stream: the nonce of the host process in which it began
+	requestID string // of a POST stream with one request: its id, encoded for event ids
+	// oldest first; the last gets new events. A POST stream has at most one
+	outlets    []*streamResponse
+	complete   bool // no event follows
+	unattended bool // it has no reader, so new events are saved
+	missed     int  // notifications dropped while there was a response, not yet reported
 }
 
 var (
@@ -83,8 +84,8 @@ func (s *Streams) Push(m jsonrpc.Message) error {
 	if s.closed {
 		return transport.ErrClosed
 	}
-	defer s.settleRoom()
-	return s.add(s.standing(), data, w)
+	defer s.updateRoom()
+	return s.add(s.standalone(), data, w)
 }
 
 // Trim drops the stored events that were already given to a connection. If hard is set it also
@@ -103,9 +104,9 @@ func (s *Streams) Trim(hard bool) {
 			s.dropSent(st)
 		}
 	}
-	defer s.settleRoom()
-	if s.state.alone != nil {
-		trim(s.state.alone)
+	defer s.updateRoom()
+	if s.state.standalone != nil {
+		trim(s.state.standalone)
 	}
 	for _, st := range s.state.posts {
 		trim(st)
@@ -121,9 +122,9 @@ func (s *Streams) Close() {
 	if st == nil {
 		return
 	}
-	if st.alone != nil {
-		endOutlets(st.alone, over)
-		st.alone.forgetAll()
+	if st.standalone != nil {
+		endOutlets(st.standalone, over)
+		st.standalone.forgetAll()
 	}
 	for _, p := range st.posts {
 		endOutlets(p, over)
@@ -133,35 +134,37 @@ func (s *Streams) Close() {
 	if st.sweep != nil {
 		st.sweep.Stop()
 	}
-	for id := range st.asked {
+	for id := range st.savedInFlight {
 		s.forgetAsked(id)
 	}
 	s.state = nil
-	s.settleRoom()
+	s.updateRoom()
 }
 
 // encode returns the JSON text of a message and its weight.
-func encode(m jsonrpc.Message) ([]byte, weight) {
+func encode(m jsonrpc.Message) ([]byte, importance) {
 	w := question
 	if m.Method == "" {
 		w = outcome
 	} else if m.ID.IsZero() {
-		w = weights[m.Method]
+		w = importances[m.Method]
 	}
 	return m.Append(make([]byte, 0, m.Size())), w
 }
 
 // begin starts the stream of a POST, with o as its response.
-func (s *Streams) begin(o *outlet) (*stream, error) {
+func (s *Streams) begin(o *streamResponse) (*stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, transport.ErrClosed
 	}
 	state := s.live()
-	st := &stream{history: newHistory(), number: s.number(), nonce: state.nonce, asks: o.asks}
+	st := &stream{
+		history: newHistory(), number: s.number(), nonce: state.nonce, requestID: o.requestID,
+	}
 	s.post(st)
-	s.attach(st, o, eventID{postStream, st.number, 0, o.asks})
+	s.attach(st, o, eventID{postStream, st.number, 0, o.requestID})
 	return st, nil
 }
 
@@ -208,14 +211,14 @@ func (s *Streams) hangUp(st *stream, retry time.Duration) {
 }
 
 // retryOf returns the requested reconnect delay of o's client, or 0.
-func (s *Streams) retryOf(o *outlet) time.Duration {
+func (s *Streams) retryOf(o *streamResponse) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return o.retry
 }
 
 // connect makes o the response of a GET of a client with revision v.
-func (s *Streams) connect(o *outlet, lastEventID string, v protocol.Version) error {
+func (s *Streams) connect(o *streamResponse, lastEventID string, v protocol.Version) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.admitGET(); err != nil {
@@ -229,11 +232,11 @@ func (s *Streams) connect(o *outlet, lastEventID string, v protocol.Version) err
 	case err != nil:
 		return err
 	case id.kind == answeredStream && (nonce == s.live().nonce || earlier(nonce, s.state.nonce)):
-		s.rest(o, id, nonce)
+		s.attachAnswered(o, id, nonce)
 		return nil
 	case earlier(nonce, s.live().nonce):
 		if id.kind == postStream {
-			return s.afterwards(o, id, nonce, v)
+			return s.resumeEarlier(o, id, nonce, v)
 		}
 		// Missed events are sent if they are still stored. The session announces what may have changed.
 		return s.listen(o)
@@ -244,8 +247,8 @@ func (s *Streams) connect(o *outlet, lastEventID string, v protocol.Version) err
 }
 
 // listen makes o the newest GET. It receives the events that wait.
-func (s *Streams) listen(o *outlet) error {
-	st := s.standing()
+func (s *Streams) listen(o *streamResponse) error {
+	st := s.standalone()
 	s.attach(st, o, eventID{standaloneStream, s.number(), st.sent - 1, ""})
 	o.get = true
 	s.state.gets++
@@ -254,15 +257,15 @@ func (s *Streams) listen(o *outlet) error {
 
 // rest makes o the rest of a stream whose answer the client has. That rest is empty, even if the
 // stream is no longer stored.
-func (s *Streams) rest(o *outlet, id eventID, nonce string) {
+func (s *Streams) attachAnswered(o *streamResponse, id eventID, nonce string) {
 	s.attach(&stream{history: newHistory(), number: id.stream, nonce: nonce, complete: true}, o, id)
 	o.get = true
 	s.state.gets++
 }
 
 // resume makes o the continuation of the stream that the event id names, from the event after it.
-func (s *Streams) resume(o *outlet, id eventID, nonce string) error {
-	st := s.state.alone
+func (s *Streams) resume(o *streamResponse, id eventID, nonce string) error {
+	st := s.state.standalone
 	if id.kind == postStream {
 		if st = s.state.posts[id.stream]; st != nil && st.nonce != nonce {
 			st = nil
@@ -276,7 +279,7 @@ func (s *Streams) resume(o *outlet, id eventID, nonce string) error {
 			end(old, replaced)
 		}
 	}
-	s.attach(st, o, goOn(id))
+	s.attach(st, o, resumeAfter(id))
 	o.get = true
 	s.state.gets++
 	return nil
@@ -294,7 +297,7 @@ func (s *Streams) admitGET() error {
 
 // detach records that the response of o is over, for whatever reason. Each outlet is detached once,
 // by the handler that created it.
-func (s *Streams) detach(o *outlet) {
+func (s *Streams) detach(o *streamResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -307,7 +310,7 @@ func (s *Streams) detach(o *outlet) {
 		return
 	}
 	end(o, replaced)
-	defer s.settleRoom()
+	defer s.updateRoom()
 	switch {
 	case s.plain:
 		s.dropAll(o.stream)
@@ -323,7 +326,7 @@ func (s *Streams) detach(o *outlet) {
 
 // take appends to batch the events that o has to write next and returns the phase of o. An empty
 // batch and live mean: wait to be woken.
-func (s *Streams) take(o *outlet, batch []entry) ([]entry, phase) {
+func (s *Streams) take(o *streamResponse, batch []entry) ([]entry, phase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if o.phase != live {
@@ -337,16 +340,17 @@ func (s *Streams) take(o *outlet, batch []entry) ([]entry, phase) {
 			if !newest {
 				break
 			}
-			if st.give(i, o.number); st.number == 0 {
+			if st.markSent(i, o.number); st.number == 0 {
 				st.forget(&st.entries[i])
 			}
 			e.stream = o.number
 		}
-		if o.next = e.seq + 1; e.stream == o.number && (e.seq >= o.sure || e.weight == outcome) {
+		if o.next = e.seq + 1; e.stream == o.number &&
+			(e.seq >= o.answersOnlyBefore || e.weight == outcome) {
 			batch = append(batch, e)
 		}
 	}
-	s.settleRoom()
+	s.updateRoom()
 	if len(batch) > 0 {
 		if s.plain {
 			s.dropSent(st)
@@ -362,7 +366,7 @@ func (s *Streams) take(o *outlet, batch []entry) ([]entry, phase) {
 
 // missed returns the number of notifications dropped since the last call because the client of o
 // reads more slowly than they arrive.
-func (s *Streams) missed(o *outlet) (n int) {
+func (s *Streams) missed(o *streamResponse) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, o.stream.missed = o.stream.missed, 0

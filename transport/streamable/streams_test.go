@@ -21,9 +21,9 @@ func sized(method string, bytes int) jsonrpc.Message {
 }
 
 // listening opens a GET.
-func listening(t *testing.T, s *Streams, lastEventID string) *outlet {
+func listening(t *testing.T, s *Streams, lastEventID string) *streamResponse {
 	t.Helper()
-	o := makeOutlet()
+	o := makeStreamResponse()
 	if err := s.connect(&o, lastEventID, protocol.V20251125); err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func listening(t *testing.T, s *Streams, lastEventID string) *outlet {
 }
 
 // taken returns the events that an outlet has to write now, in batches of n.
-func taken(s *Streams, o *outlet, n int) (all []string, last phase) {
+func taken(s *Streams, o *streamResponse, n int) (all []string, last phase) {
 	for {
 		batch, phase := s.take(o, make([]entry, 0, n))
 		for _, e := range batch {
@@ -51,7 +51,7 @@ func kept(s *Streams) (posts int, sweep bool) {
 	return len(s.state.posts), s.state.sweep != nil
 }
 
-func idAt(o *outlet, seq uint64) string { return string(o.appendID(nil, seq, ordinary)) }
+func idAt(o *streamResponse, seq uint64) string { return string(o.appendID(nil, seq, ordinary)) }
 
 func pushAll(t *testing.T, s *Streams, messages ...jsonrpc.Message) {
 	t.Helper()
@@ -96,7 +96,7 @@ func TestUnreadAnswersTakeRoom(t *testing.T) {
 	channel.room = room
 	pushAll(t, channel, m)
 	taken(0) // no client is connected
-	o := makeOutlet()
+	o := makeStreamResponse()
 	if err := channel.join(&o, 0, false); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestUnreadAnswersTakeRoom(t *testing.T) {
 func TestFullQueue(t *testing.T) {
 	s := NewStore(StoreOptions{StreamEvents: 4}).Streams("acme", "a session")
 	defer s.Close()
-	o := makeOutlet()
+	o := makeStreamResponse()
 	st, err := s.begin(&o)
 	if err != nil {
 		t.Fatal(err)
@@ -176,9 +176,9 @@ func TestFullQueue(t *testing.T) {
 func TestFinishedStreamsAreBounded(t *testing.T) {
 	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
-	outlets := make([]outlet, keptStreams+10)
+	outlets := make([]streamResponse, keptStreams+10)
 	for i := range outlets {
-		outlets[i] = makeOutlet()
+		outlets[i] = makeStreamResponse()
 		st, err := s.begin(&outlets[i])
 		if err != nil {
 			t.Fatal(err)
@@ -190,7 +190,7 @@ func TestFinishedStreamsAreBounded(t *testing.T) {
 	if got := len(s.state.posts); got != keptStreams {
 		t.Errorf("%d streams are kept, want %d", got, keptStreams)
 	}
-	if err := s.connect(&outlet{}, idAt(&outlets[9], 0), protocol.V20251125); !errors.Is(err,
+	if err := s.connect(&streamResponse{}, idAt(&outlets[9], 0), protocol.V20251125); !errors.Is(err,
 		errUnreplayable) {
 		t.Errorf("the tenth: %v, want errUnreplayable", err)
 	}
@@ -237,15 +237,15 @@ func TestFinishedStreamsGoFirst(t *testing.T) {
 	pushAll(t, s, sized("notifications/message", 4000))
 	running := newReply(s, 1, true)
 	running.Send(sized("notifications/message", 4000))
-	if len(s.state.posts) != 1 || len(s.state.alone.entries) != 1 {
+	if len(s.state.posts) != 1 || len(s.state.standalone.entries) != 1 {
 		t.Errorf("%d streams and %d pushed messages are kept, want the running one and the message",
-			len(s.state.posts), len(s.state.alone.entries))
+			len(s.state.posts), len(s.state.standalone.entries))
 	}
 	// This message waits for its reader, so the pushed message is dropped.
 	running.Send(sized("notifications/message", 4000))
-	if got, _ := taken(s, &running.out, 8); len(got) != 2 || len(s.state.alone.entries) != 0 {
+	if got, _ := taken(s, &running.out, 8); len(got) != 2 || len(s.state.standalone.entries) != 0 {
 		t.Errorf("%d messages of the running stream and %d pushed, want two and none", len(got),
-			len(s.state.alone.entries))
+			len(s.state.standalone.entries))
 	}
 }
 
@@ -254,7 +254,7 @@ func TestBatchMemberClosesTheStream(t *testing.T) {
 	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
 	r := newReply(s, 2, true)
-	one, two := &member{reply: r}, &member{reply: r}
+	one, two := &batchMember{reply: r}, &batchMember{reply: r}
 	one.Finish(jsonrpc.Response(jsonrpc.IntID(1), nil))
 	one.CloseStream(time.Hour) // it has its outcome: nothing to close
 	if r.decide(false) != undecided {
@@ -276,7 +276,7 @@ func TestBatchMemberClosesTheStream(t *testing.T) {
 func TestPlainStreams(t *testing.T) {
 	store := NewStore(StoreOptions{})
 	s := store.plain("acme")
-	o := makeOutlet()
+	o := makeStreamResponse()
 	st, err := s.begin(&o)
 	if err != nil {
 		t.Fatal(err)
@@ -300,7 +300,7 @@ func TestPlainStreams(t *testing.T) {
 func TestClosedStreamsTakeNothing(t *testing.T) {
 	store := NewStore(StoreOptions{})
 	s := store.Streams("acme", "a session")
-	get, post := listening(t, s, ""), makeOutlet()
+	get, post := listening(t, s, ""), makeStreamResponse()
 	st, err := s.begin(&post)
 	if err != nil {
 		t.Fatal(err)
@@ -308,7 +308,7 @@ func TestClosedStreamsTakeNothing(t *testing.T) {
 	s.send(st, note("a", 1))
 	s.Close()
 	s.Close()
-	for _, o := range []*outlet{get, &post} {
+	for _, o := range []*streamResponse{get, &post} {
 		if got, phase := taken(s, o, 8); len(got) != 0 || phase != over {
 			t.Errorf("got %q and %v, want the end", got, phase)
 		}
@@ -323,7 +323,7 @@ func TestClosedStreamsTakeNothing(t *testing.T) {
 	if _, err := s.begin(&post); !errors.Is(err, transport.ErrClosed) {
 		t.Errorf("begin: %v, want ErrClosed", err)
 	}
-	if err := s.connect(&outlet{}, "", protocol.V20251125); !errors.Is(err, ErrNoSession) {
+	if err := s.connect(&streamResponse{}, "", protocol.V20251125); !errors.Is(err, ErrNoSession) {
 		t.Errorf("connect: %v, want ErrNoSession", err)
 	}
 	if store.Bytes() != 0 {
@@ -356,7 +356,7 @@ func TestReplyWithoutClient(t *testing.T) {
 func TestWeights(t *testing.T) {
 	for _, c := range []struct {
 		m    jsonrpc.Message
-		want weight
+		want importance
 	}{
 		{note("notifications/progress", 1), progress},
 		{note("notifications/resources/updated", 1), hint},

@@ -117,7 +117,7 @@ func (t *timed) discard(w http.ResponseWriter, r *http.Request) {
 	rest := *t // allocated on the heap here, so that other bodies need not be
 	_, err := io.Copy(io.Discard, &rest)
 	if err != nil || rest.late >= 0 {
-		last(w, r)
+		closeAfter(w, r)
 	}
 	if err == nil {
 		rest.end()

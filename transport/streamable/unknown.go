@@ -7,9 +7,10 @@ import (
 )
 
 const (
-	// newcomerTime is the age below which an unauthenticated connection is not closed, if others can
-	// wait to be accepted instead. Genuine clients send a request right after the handshake.
-	newcomerTime = 100 * time.Millisecond
+	// unauthenticatedGrace is the age below which an unauthenticated connection is not closed, if
+	// others can wait to be accepted instead. Genuine clients send a request right after the
+	// handshake.
+	unauthenticatedGrace = 100 * time.Millisecond
 	// plainWeight and secureWeight are the memory of a connection before any input: its goroutine, its
 	// buffers and, with TLS, the state of the handshake.
 	plainWeight  = 16 << 10
@@ -21,40 +22,40 @@ const (
 
 // unknown holds the connections that have not made an authenticated request, oldest first. The
 // mutex of Connections guards it.
-type unknown struct {
+type unauthenticatedConns struct {
 	all   list.List // of *connection
 	bytes int64
-	from  map[netip.Prefix]*unknownOf
+	from  map[netip.Prefix]*unauthenticatedOf
 }
 
-// unknownOf holds those of one address.
-type unknownOf struct {
+// unauthenticatedOf holds those of one address.
+type unauthenticatedOf struct {
 	all   list.List
 	bytes int64
 }
 
-func (u *unknown) len() int { return u.all.Len() }
+func (u *unauthenticatedConns) len() int { return u.all.Len() }
 
-func (u *unknown) add(conn *connection, now time.Time) {
+func (u *unauthenticatedConns) add(conn *connection, now time.Time) {
 	conn.came = now
 	conn.place = u.all.PushBack(conn)
 	if conn.counted {
 		of := u.from[conn.group]
 		if of == nil {
 			if u.from == nil {
-				u.from = map[netip.Prefix]*unknownOf{}
+				u.from = map[netip.Prefix]*unauthenticatedOf{}
 			}
-			of = &unknownOf{}
+			of = &unauthenticatedOf{}
 			u.from[conn.group] = of
 		}
 		conn.placeOf = of.all.PushBack(conn)
 	}
-	u.weigh(conn, conn.bare())
+	u.weigh(conn, conn.baseWeight())
 }
 
 // weigh sets the memory that a connection is counted with. Connections of an address that is not
 // counted weigh nothing: a trusted proxy has as many connections as its clients need.
-func (u *unknown) weigh(conn *connection, weight int64) {
+func (u *unauthenticatedConns) weigh(conn *connection, weight int64) {
 	if !conn.counted {
 		return
 	}
@@ -64,7 +65,7 @@ func (u *unknown) weigh(conn *connection, weight int64) {
 	u.from[conn.group].bytes += more
 }
 
-func (u *unknown) remove(conn *connection) {
+func (u *unauthenticatedConns) remove(conn *connection) {
 	if conn.place == nil {
 		return
 	}
@@ -79,7 +80,7 @@ func (u *unknown) remove(conn *connection) {
 }
 
 // oldest returns the oldest connection if it has at least the given age, else nil.
-func (u *unknown) oldest(now time.Time, age time.Duration) *connection {
+func (u *unauthenticatedConns) oldest(now time.Time, age time.Duration) *connection {
 	e := u.all.Front()
 	if e == nil || now.Sub(e.Value.(*connection).came) < age {
 		return nil
@@ -87,8 +88,8 @@ func (u *unknown) oldest(now time.Time, age time.Duration) *connection {
 	return e.Value.(*connection)
 }
 
-// bare returns the weight of a connection before any input.
-func (c *connection) bare() int64 {
+// baseWeight returns the weight of a connection before any input.
+func (c *connection) baseWeight() int64 {
 	if c.secure != nil {
 		return secureWeight
 	}
@@ -97,8 +98,8 @@ func (c *connection) bare() int64 {
 
 // heard adds input to the weight of an unauthenticated connection, and reports whether the
 // connection may continue.
-func (c *Connections) heard(conn *connection, n int) bool {
-	if c.Unknown == 0 && c.UnknownOf == 0 {
+func (c *Connections) countInput(conn *connection, n int) bool {
+	if c.UnauthenticatedBytes == 0 && c.UnauthenticatedBytesPerAddress == 0 {
 		return true
 	}
 	c.mu.Lock()
@@ -106,40 +107,40 @@ func (c *Connections) heard(conn *connection, n int) bool {
 	if conn.place == nil { // it has authenticated or ended
 		return !conn.ended
 	}
-	c.unknown.weigh(conn, conn.weight+headWeight*int64(n))
+	c.unauthenticated.weigh(conn, conn.weight+headWeight*int64(n))
 	c.trim(conn)
 	return !conn.ended
 }
 
 // rest resets the weight of a connection whose answer was sent.
-func (c *Connections) rest(conn *connection) {
+func (c *Connections) resetWeight(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if conn.place != nil {
-		c.unknown.weigh(conn, conn.bare())
+		c.unauthenticated.weigh(conn, conn.baseWeight())
 	}
 }
 
 // trim closes the oldest unauthenticated connections while these exceed a limit, first those of the
 // address of conn. The mutex is held.
 func (c *Connections) trim(conn *connection) {
-	for conn.counted && c.UnknownOf > 0 {
-		of := c.unknown.from[conn.group]
-		if of == nil || of.bytes <= c.UnknownOf {
+	for conn.counted && c.UnauthenticatedBytesPerAddress > 0 {
+		of := c.unauthenticated.from[conn.group]
+		if of == nil || of.bytes <= c.UnauthenticatedBytesPerAddress {
 			break
 		}
-		c.press(of.all.Front().Value.(*connection), c.UnknownOf)
+		c.evictUnauthenticated(of.all.Front().Value.(*connection), c.UnauthenticatedBytesPerAddress)
 	}
-	for c.Unknown > 0 && c.unknown.bytes > c.Unknown {
-		oldest := c.unknown.all.Front()
+	for c.UnauthenticatedBytes > 0 && c.unauthenticated.bytes > c.UnauthenticatedBytes {
+		oldest := c.unauthenticated.all.Front()
 		for oldest != nil && !oldest.Value.(*connection).counted {
 			oldest = oldest.Next()
 		}
-		c.press(oldest.Value.(*connection), c.Unknown)
+		c.evictUnauthenticated(oldest.Value.(*connection), c.UnauthenticatedBytes)
 	}
 }
 
-func (c *Connections) press(conn *connection, bound int64) {
+func (c *Connections) evictUnauthenticated(conn *connection, bound int64) {
 	c.pressure.unknown(time.Now(), conn.group, bound)
 	c.end(conn, unauthenticated)
 }

@@ -20,7 +20,7 @@ import (
 func waiting(c *Connections) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.unknown.len()
+	return c.unauthenticated.len()
 }
 
 func connect(t *testing.T, address string) net.Conn {
@@ -51,7 +51,7 @@ func TestNewcomersMakeRoom(t *testing.T) {
 		silent = append(silent, connect(t, address))
 		waitFor(t, func() bool { return connections.Open() == n+2 })
 	}
-	time.Sleep(newcomerTime)
+	time.Sleep(unauthenticatedGrace)
 	for i, old := range silent {
 		if !asks(connect(t, address)) {
 			t.Errorf("newcomer %d was closed although others had asked nothing", i)
@@ -77,14 +77,14 @@ func TestNewcomersMakeRoom(t *testing.T) {
 // If others can wait to be accepted, a connection that has only just arrived is not closed: it may
 // be about to send a request.
 func TestNewcomerIsLeftAloneAtFirst(t *testing.T) {
-	var all unknown
+	var all unauthenticatedConns
 	now := time.Now()
 	conn := &connection{}
 	all.add(conn, now)
-	if all.oldest(now.Add(newcomerTime-1), newcomerTime) != nil {
+	if all.oldest(now.Add(unauthenticatedGrace-1), unauthenticatedGrace) != nil {
 		t.Error("closed too early")
 	}
-	if all.oldest(now.Add(newcomerTime), newcomerTime) != conn {
+	if all.oldest(now.Add(unauthenticatedGrace), unauthenticatedGrace) != conn {
 		t.Error("left alone for ever")
 	}
 	all.remove(conn)
@@ -174,7 +174,7 @@ func TestListenerMakesRoom(t *testing.T) {
 			t.Error("closed unheard")
 		}
 	}
-	time.Sleep(2 * newcomerTime)
+	time.Sleep(2 * unauthenticatedGrace)
 	for _, conn := range held {
 		if !asks(conn) {
 			t.Error("closed although it had asked")
@@ -186,7 +186,7 @@ func TestListenerMakesRoom(t *testing.T) {
 func TestListenerMakesNoRoomForNobody(t *testing.T) {
 	address := startScarce(t, 1)
 	slow := connect(t, address)
-	slow.SetReadDeadline(time.Now().Add(5 * newcomerTime))
+	slow.SetReadDeadline(time.Now().Add(5 * unauthenticatedGrace))
 	if _, err := slow.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("closed for nobody: %v", err)
 	}
@@ -238,7 +238,7 @@ func TestPrefaceAsksNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	time.Sleep(newcomerTime)
+	time.Sleep(unauthenticatedGrace)
 	if err := get(client()); err != nil {
 		t.Errorf("a client that asks is closed for one that sent its preface: %v", err)
 	}
@@ -294,14 +294,14 @@ func ended(conn net.Conn) bool {
 func bytesOfUnknown(c *Connections) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.unknown.bytes
+	return c.unauthenticated.bytes
 }
 
 // Incomplete heads of many addresses are limited in memory: the oldest of all are closed.
 // Authenticated connections and those of a trusted proxy are not affected.
 func TestUnknownConnectionsAreBounded(t *testing.T) {
 	const bound = 256 << 10
-	connections := &Connections{Unknown: bound}
+	connections := &Connections{UnauthenticatedBytes: bound}
 	s := startTown(t, connections)
 	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/t/acme/mcp")
 	proxy := hoard(t, address, "127.0.0.9", 40, 8000, func() bool { return true })
@@ -333,18 +333,18 @@ func TestUnknownConnectionsAreBounded(t *testing.T) {
 		conn.Close()
 	}
 	waitFor(t, func() bool { return connections.Open() == 0 })
-	if n := bytesOfUnknown(connections); n != 0 || len(connections.unknown.from) != 0 ||
+	if n := bytesOfUnknown(connections); n != 0 || len(connections.unauthenticated.from) != 0 ||
 		len(connections.tenants) != 0 {
-		t.Errorf("%d bytes, %d addresses and %d tenants stay", n, len(connections.unknown.from),
+		t.Errorf("%d bytes, %d addresses and %d tenants stay", n, len(connections.unauthenticated.from),
 			len(connections.tenants))
 	}
 }
 
-// Beyond the limit of an address, its oldest incomplete heads are closed, and those of no other
-// address.
+// ReserveOverLimit the limit of an address, its oldest incomplete heads are closed, and those of no
+// other address.
 func TestUnknownConnectionsOfAnAddressAreBounded(t *testing.T) {
 	const bound = 128 << 10
-	connections := &Connections{UnknownOf: bound}
+	connections := &Connections{UnauthenticatedBytesPerAddress: bound}
 	s := startTown(t, connections)
 	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/t/acme/mcp")
 	other := hoard(t, address, "127.0.0.2", 2, 8000, func() bool { return true })

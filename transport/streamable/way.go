@@ -11,31 +11,31 @@ import (
 	"net/url"
 )
 
-// Way is the route to a server. The zero Way connects directly and trusts the certificate
+// Route is the route to a server. The zero Way connects directly and trusts the certificate
 // authorities of the system.
-type Way struct {
+type Route struct {
 	Proxy *url.URL       // http, https, socks5 or socks5h; may contain credentials; nil means no proxy
 	Roots *x509.CertPool // trusted authorities for servers and proxies; nil means those of the system
 	// Window is the HTTP/2 flow-control window of each answer, in bytes: how much a server may send
-	// before it is read. No Room counts these bytes. 0 means LeastWindow.
+	// before it is read. No Room counts these bytes. 0 means MinWindow.
 	Window int
 }
 
-// LeastWindow is the smallest HTTP/2 window: as much as a server may send before it has read the
-// client's settings (RFC 9113 §6.9.2), and as large as a message that needs no Room. MostWindow,
+// MinWindow is the smallest HTTP/2 window: as much as a server may send before it has read the
+// client's settings (RFC 9113 §6.9.2), and as large as a message that needs no Room. MaxWindow,
 // the default of net/http, does not slow down any answer.
 const (
-	LeastWindow = 64<<10 - 1
-	MostWindow  = 4<<20 - 1
+	MinWindow = 64<<10 - 1
+	MaxWindow = 4<<20 - 1
 )
 
-// NewTransportBy is like NewTransport for a server that is reached by way. With a proxy, dial opens
-// connections to the proxy.
-func NewTransportBy(dial Dial, way Way) *Transport {
+// NewTransportVia is like NewTransport for a server that is reached by way. With a proxy, dial
+// opens connections to the proxy.
+func NewTransportVia(dial Dial, way Route) *Transport {
 	if dial == nil {
 		dial = Direct
 	}
-	t := &Transport{dial: dial, proxied: way.Proxy != nil, other: &http.Transport{
+	t := &Transport{dial: dial, proxied: way.Proxy != nil, std: &http.Transport{
 		DialContext:            dial,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
@@ -44,15 +44,15 @@ func NewTransportBy(dial Dial, way Way) *Transport {
 		TLSHandshakeTimeout:    handshakeTime,
 		MaxResponseHeaderBytes: responseHeaderBytes,
 		HTTP2: &http.HTTP2Config{
-			MaxReceiveBufferPerStream: cmp.Or(way.Window, LeastWindow),
+			MaxReceiveBufferPerStream: cmp.Or(way.Window, MinWindow),
 		},
 	}}
 	if way.Roots != nil {
-		t.other.TLSClientConfig = &tls.Config{RootCAs: way.Roots, MinVersion: tls.VersionTLS12}
+		t.std.TLSClientConfig = &tls.Config{RootCAs: way.Roots, MinVersion: tls.VersionTLS12}
 	}
 	if t.proxied {
-		t.other.Proxy = http.ProxyURL(way.Proxy)
-		t.other.OnProxyConnectResponse = func(_ context.Context, proxy *url.URL, _ *http.Request,
+		t.std.Proxy = http.ProxyURL(way.Proxy)
+		t.std.OnProxyConnectResponse = func(_ context.Context, proxy *url.URL, _ *http.Request,
 			resp *http.Response) error {
 			if resp.StatusCode == http.StatusOK {
 				return nil

@@ -79,7 +79,9 @@ func TestClientGoesThroughAProxy(t *testing.T) {
 				}
 				return streamable.Direct(ctx, network, address)
 			})
-			carrier := streamable.NewTransportBy(dial, streamable.Way{Proxy: through, Roots: trusting(t, a)})
+			carrier := streamable.NewTransportVia(dial, streamable.Route{
+				Proxy: through, Roots: trusting(t, a),
+			})
 			t.Cleanup(carrier.CloseIdleConnections)
 			client := newTestClient(t, streamable.ClientOptions{URL: c.server, Transport: carrier})
 			send(t, client, call(1, "ping"))
@@ -147,7 +149,7 @@ func TestObstacles(t *testing.T) {
 		{"unchanged", at(moved(304, "")), "", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			way := streamable.Way{Roots: trusting(t, a)}
+			way := streamable.Route{Roots: trusting(t, a)}
 			if c.proxy != "" {
 				way.Proxy, _ = url.Parse(c.proxy)
 			}
@@ -164,7 +166,7 @@ func TestObstacles(t *testing.T) {
 				}
 				return streamable.Direct(ctx, network, address)
 			}
-			carrier := streamable.NewTransportBy(dial, way)
+			carrier := streamable.NewTransportVia(dial, way)
 			t.Cleanup(carrier.CloseIdleConnections)
 			client := newTestClient(t, streamable.ClientOptions{URL: c.server, Transport: carrier})
 			send(t, client, call(1, "ping"))

@@ -25,11 +25,12 @@ const (
 type Transport struct {
 	dial    Dial
 	proxied bool // everything is delegated to net/http, which supports proxies
-	other   *http.Transport
+	std     *http.Transport
 
-	mu   sync.Mutex         // guards the rest
-	idle map[string][]*wire // by address; most recently used last
-	tidy *time.Timer        // closes connections whose idle time is over; nil while none is idle
+	mu   sync.Mutex                 // guards the rest
+	idle map[string][]*upstreamConn // by address; most recently used last
+	// closes connections whose idle time is over; nil while none is idle
+	expiry *time.Timer
 }
 
 var _ http.RoundTripper = (*Transport)(nil)
@@ -37,7 +38,7 @@ var _ http.RoundTripper = (*Transport)(nil)
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t.proxied || !plain(r) {
-		return t.other.RoundTrip(r)
+		return t.std.RoundTrip(r)
 	}
 	buffer := requests.Get().(*[]byte)
 	out, err := appendRequest((*buffer)[:0], r)
@@ -90,7 +91,8 @@ func canonical(u *url.URL) string {
 }
 
 // take returns a usable idle connection, or a new one.
-func (t *Transport) take(ctx context.Context, address string) (w *wire, used bool, err error) {
+func (t *Transport) take(ctx context.Context, address string) (w *upstreamConn, used bool,
+	err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
@@ -105,10 +107,10 @@ func (t *Transport) take(ctx context.Context, address string) (w *wire, used boo
 }
 
 // kept returns a usable idle connection, or nil if there is none.
-func (t *Transport) kept(address string) *wire {
+func (t *Transport) kept(address string) *upstreamConn {
 	for {
 		w := t.last(address)
-		if w == nil || time.Since(w.since) < w.lasts && w.silent() {
+		if w == nil || time.Since(w.since) < w.idleLimit && w.isIdle() {
 			return w
 		}
 		// The server has closed it, is about to close it, or has sent an unsolicited response.
@@ -117,7 +119,7 @@ func (t *Transport) kept(address string) *wire {
 }
 
 // last removes and returns the most recently used idle connection.
-func (t *Transport) last(address string) *wire {
+func (t *Transport) last(address string) *upstreamConn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept := t.idle[address]
@@ -132,7 +134,7 @@ func (t *Transport) last(address string) *wire {
 }
 
 // keep stores a connection for the next request.
-func (t *Transport) keep(w *wire) {
+func (t *Transport) keep(w *upstreamConn) {
 	w.since = time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,11 +143,11 @@ func (t *Transport) keep(w *wire) {
 		return
 	}
 	if t.idle == nil {
-		t.idle = map[string][]*wire{}
+		t.idle = map[string][]*upstreamConn{}
 	}
 	t.idle[w.address] = append(t.idle[w.address], w)
-	if t.tidy == nil {
-		t.tidy = time.AfterFunc(idleKept, t.expire)
+	if t.expiry == nil {
+		t.expiry = time.AfterFunc(idleKept, t.expire)
 	}
 }
 
@@ -162,21 +164,21 @@ func (t *Transport) Idle() (n int) {
 // expire closes connections whose idle time is over, and restarts its timer while any are left.
 func (t *Transport) expire() {
 	now := time.Now()
-	t.drop(func(w *wire) bool { return now.Sub(w.since) >= w.lasts })
+	t.drop(func(w *upstreamConn) bool { return now.Sub(w.since) >= w.idleLimit })
 }
 
 // CloseIdleConnections closes the idle connections.
 func (t *Transport) CloseIdleConnections() {
-	t.drop(func(*wire) bool { return true })
-	t.other.CloseIdleConnections()
+	t.drop(func(*upstreamConn) bool { return true })
+	t.std.CloseIdleConnections()
 }
 
 // drop closes the idle connections for which over returns true.
-func (t *Transport) drop(over func(*wire) bool) {
+func (t *Transport) drop(over func(*upstreamConn) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for address, kept := range t.idle {
-		kept = slices.DeleteFunc(kept, func(w *wire) bool {
+		kept = slices.DeleteFunc(kept, func(w *upstreamConn) bool {
 			if !over(w) {
 				return false
 			}
@@ -190,12 +192,12 @@ func (t *Transport) drop(over func(*wire) bool) {
 		t.idle[address] = kept
 	}
 	switch {
-	case t.tidy == nil:
+	case t.expiry == nil:
 	case len(t.idle) == 0:
-		t.tidy.Stop()
-		t.tidy = nil
+		t.expiry.Stop()
+		t.expiry = nil
 	default:
-		t.tidy.Reset(idleKept)
+		t.expiry.Reset(idleKept)
 	}
 }
 

@@ -14,23 +14,23 @@ import (
 )
 
 // wire is one connection to a server, used for one exchange at a time.
-type wire struct {
-	of      *Transport
-	address string
-	conn    net.Conn
-	ear     *ear // nil if the state of the connection cannot be tested
-	in      *bufio.Reader
-	room    int64         // remaining byte limit of the current response head
-	spoilt  atomic.Bool   // an unexpected response arrived; further ones may be wrong too
-	since   time.Time     // when it was last used
-	lasts   time.Duration // how long it may stay idle after that
+type upstreamConn struct {
+	transport *Transport
+	address   string
+	conn      net.Conn
+	probe     *idleProbe // nil if the state of the connection cannot be tested
+	in        *bufio.Reader
+	room      int64         // remaining byte limit of the current response head
+	unusable  atomic.Bool   // an unexpected response arrived; further ones may be wrong too
+	since     time.Time     // when it was last used
+	idleLimit time.Duration // how long it may stay idle after that
 }
 
-func newWire(t *Transport, address string, conn net.Conn) *wire {
-	w := &wire{of: t, address: address, conn: conn}
+func newWire(t *Transport, address string, conn net.Conn) *upstreamConn {
+	w := &upstreamConn{transport: t, address: address, conn: conn}
 	if c, ok := conn.(syscall.Conn); ok {
 		if raw, err := c.SyscallConn(); err == nil {
-			w.ear = newEar(raw)
+			w.probe = newIdleProbe(raw)
 		}
 	}
 	w.in = bufio.NewReader(w)
@@ -40,7 +40,7 @@ func newWire(t *Transport, address string, conn net.Conn) *wire {
 var errLongHead = errors.New("the header of the response is too large")
 
 // Read reads from the connection. While a head is read, it reads no more than a head may have.
-func (w *wire) Read(p []byte) (int, error) {
+func (w *upstreamConn) Read(p []byte) (int, error) {
 	if w.room <= 0 {
 		return 0, errLongHead
 	}
@@ -51,29 +51,29 @@ func (w *wire) Read(p []byte) (int, error) {
 
 // silent reports whether the server has neither closed the connection nor sent anything since its
 // last answer.
-func (w *wire) silent() bool {
-	return w.ear != nil && !w.spoilt.Load() && w.in.Buffered() == 0 && w.ear.quiet()
+func (w *upstreamConn) isIdle() bool {
+	return w.probe != nil && !w.unusable.Load() && w.in.Buffered() == 0 && w.probe.idle()
 }
 
 // cut makes all current and future operations on the connection fail.
-func (w *wire) cut() { _ = w.conn.SetDeadline(past) }
+func (w *upstreamConn) cut() { _ = w.conn.SetDeadline(past) }
 
 // past is a deadline that has already passed.
 var past = time.Unix(1, 0)
 
 // sent is a request that was sent over a connection.
-type sent struct {
-	w       *wire
+type sentRequest struct {
+	w       *upstreamConn
 	ctx     context.Context
-	grip    grip   // of ctx
-	session string // the session that the request names
-	begun   bool   // some or all of the request may have reached the server
-	err     error  // the error of sending
+	grip    cutGuard // of ctx
+	session string   // the session that the request names
+	begun   bool     // some or all of the request may have reached the server
+	err     error    // the error of sending
 }
 
 // exchange sends a request in wire form, and reads the head of its response. begun reports whether
 // some or all of the request may have reached the server. After an error the connection is closed.
-func (w *wire) exchange(ctx context.Context, out []byte) (resp *http.Response, begun bool,
+func (w *upstreamConn) exchange(ctx context.Context, out []byte) (resp *http.Response, begun bool,
 	err error) {
 	s := w.send(ctx, out)
 	resp, err = s.response()
@@ -82,8 +82,8 @@ func (w *wire) exchange(ctx context.Context, out []byte) (resp *http.Response, b
 
 // send sends a request in wire form. If it fails before any byte was sent, the connection is
 // closed.
-func (w *wire) send(ctx context.Context, out []byte) sent {
-	s := sent{w: w, ctx: ctx, grip: cutAtEnd(ctx, w)}
+func (w *upstreamConn) send(ctx context.Context, out []byte) sentRequest {
+	s := sentRequest{w: w, ctx: ctx, grip: guardCut(ctx, w)}
 	w.room = responseHeaderBytes
 	n, err := w.conn.Write(out)
 	if s.begun, s.err = n > 0, err; err != nil && n == 0 {
@@ -93,13 +93,13 @@ func (w *wire) send(ctx context.Context, out []byte) sent {
 }
 
 // abandon closes the connection.
-func (s *sent) abandon() {
+func (s *sentRequest) abandon() {
 	s.grip.release()
 	_ = s.w.conn.Close() // the error was reported already
 }
 
 // response reads the head of the response.
-func (s *sent) response() (resp *http.Response, err error) {
+func (s *sentRequest) response() (resp *http.Response, err error) {
 	w := s.w
 	if err = s.err; err == nil {
 		resp, err = w.head()
@@ -111,7 +111,7 @@ func (s *sent) response() (resp *http.Response, err error) {
 		}
 		return nil, err
 	}
-	w.room, w.lasts = math.MaxInt64, keptFor(resp.Header)
+	w.room, w.idleLimit = math.MaxInt64, keptFor(resp.Header)
 	body := &wireBody{
 		w: w, ctx: s.ctx, grip: s.grip, src: resp.Body,
 		reuse: !resp.Close && resp.ProtoAtLeast(1, 1) && resp.StatusCode >= 200,
@@ -124,7 +124,7 @@ func (s *sent) response() (resp *http.Response, err error) {
 }
 
 // await waits for the first bytes of a response.
-func (w *wire) await() error {
+func (w *upstreamConn) await() error {
 	_, err := w.in.Peek(1)
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -136,7 +136,7 @@ func (w *wire) await() error {
 const maxInterim = 5
 
 // head reads the head of the response.
-func (w *wire) head() (*http.Response, error) {
+func (w *upstreamConn) head() (*http.Response, error) {
 	for range maxInterim {
 		w.room = responseHeaderBytes - int64(w.in.Buffered())
 		if err := w.await(); err != nil {
@@ -163,9 +163,9 @@ func (w *wire) head() (*http.Response, error) {
 // wireBody is the body of a response. At its end, the connection is free for the next request.
 // Closing the body before its end closes the connection.
 type wireBody struct {
-	w    *wire
+	w    *upstreamConn
 	ctx  context.Context
-	grip grip // of ctx
+	grip cutGuard // of ctx
 	// src is the reader of net/http, which finds the end of the body. Its Close would wait for that
 	// end.
 	src   io.Reader
@@ -197,18 +197,18 @@ func (b *wireBody) Close() error {
 	return nil
 }
 
-// spoil prevents further use of the connection, even if it is already idle.
-func (b *wireBody) spoil() { b.w.spoilt.Store(true) }
+// markUnusable prevents further use of the connection, even if it is already idle.
+func (b *wireBody) markUnusable() { b.w.unusable.Store(true) }
 
-// spoil records that a response did not match its request. Any later response on the connection may
-// be out of step too.
-func spoil(resp *http.Response) {
+// markUnusable records that a response did not match its request. Any later response on the
+// connection may be out of step too.
+func markUnusable(resp *http.Response) {
 	body := resp.Body
 	if coded, ok := body.(*codedBody); ok {
 		body = coded.ReadCloser
 	}
 	if b, ok := body.(*wireBody); ok {
-		b.spoil()
+		b.markUnusable()
 	}
 }
 
@@ -217,9 +217,9 @@ func (b *wireBody) end(whole bool) {
 	if b.ended.Swap(true) {
 		return
 	}
-	if b.grip.release() && whole && b.reuse && b.w.ear != nil && !b.w.spoilt.Load() &&
+	if b.grip.release() && whole && b.reuse && b.w.probe != nil && !b.w.unusable.Load() &&
 		b.w.in.Buffered() == 0 {
-		b.w.of.keep(b.w)
+		b.w.transport.keep(b.w)
 		return
 	}
 	_ = b.w.conn.Close() // it cannot be reused

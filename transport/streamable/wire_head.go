@@ -42,7 +42,7 @@ func plainHead(in *bufio.Reader) *http.Response {
 		Header: header, ContentLength: length, Body: http.NoBody,
 	}
 	if length > 0 {
-		resp.Body = &counted{in, length}
+		resp.Body = &lengthBody{in, length}
 	}
 	return resp
 }
@@ -97,12 +97,12 @@ func plainFields(fields string) (http.Header, int64) {
 }
 
 // counted is a body of known length.
-type counted struct {
+type lengthBody struct {
 	in   *bufio.Reader
 	left int64
 }
 
-func (b *counted) Read(p []byte) (n int, err error) {
+func (b *lengthBody) Read(p []byte) (n int, err error) {
 	if n, err = b.in.Read(p[:min(int64(len(p)), b.left)]); err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
@@ -113,4 +113,4 @@ func (b *counted) Read(p []byte) (n int, err error) {
 }
 
 // Close has no effect: the reader of the connection knows if there is more.
-func (b *counted) Close() error { return nil }
+func (b *lengthBody) Close() error { return nil }

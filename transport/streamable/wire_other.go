@@ -4,12 +4,12 @@ package streamable
 
 import "syscall"
 
-// canKeep reports whether the state of an idle connection can be tested. Here it cannot, other than
-// by waiting for its end, as net/http does.
-const canKeep = false
+// canProbe reports whether the state of an idle connection can be tested. Here it cannot, other
+// than by waiting for its end, as net/http does.
+const canProbe = false
 
-type ear struct{}
+type idleProbe struct{}
 
-func newEar(syscall.RawConn) *ear { return nil }
+func newIdleProbe(syscall.RawConn) *idleProbe { return nil }
 
-func (*ear) quiet() bool { return false }
+func (*idleProbe) idle() bool { return false }

@@ -22,7 +22,7 @@ var (
 
 // plainAnswer parses the buffered input without consuming it. It reports false for any response
 // that net/http has to parse, and for one that names another session.
-func (w *wire) plainAnswer(session string) (a plainAnswer, ok bool) {
+func (w *upstreamConn) plainAnswer(session string) (a plainAnswer, ok bool) {
 	there, _ := w.in.Peek(w.in.Buffered()) // the length is what is buffered, so it cannot fail
 	end := bytes.Index(there, headEnd)
 	if end < 0 || !bytes.HasPrefix(there, plainStart) {
@@ -99,11 +99,11 @@ func blank(b byte) bool { return b == ' ' || b == '\t' }
 
 // done consumes an answer and stores the connection for the next request. whole reports that
 // nothing has ended the connection in the meantime.
-func (w *wire) done(a plainAnswer, whole bool) {
+func (w *upstreamConn) done(a plainAnswer, whole bool) {
 	_, _ = w.in.Discard(a.size) // it is buffered
-	w.lasts = a.lasts
-	if whole && w.ear != nil && !w.spoilt.Load() {
-		w.of.keep(w)
+	w.idleLimit = a.lasts
+	if whole && w.probe != nil && !w.unusable.Load() {
+		w.transport.keep(w)
 		return
 	}
 	_ = w.conn.Close() // it cannot be reused

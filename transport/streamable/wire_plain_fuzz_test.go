@@ -49,7 +49,7 @@ func FuzzPlainAnswer(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 103 Early Hints\r\n\r\n"+start+
 		"Content-Type: application/json\r\nContent-Length: 8"+end), "")
 	f.Fuzz(func(t *testing.T, data []byte, session string) {
-		w := &wire{in: bufio.NewReader(bytes.NewReader(data))}
+		w := &upstreamConn{in: bufio.NewReader(bytes.NewReader(data))}
 		_, _ = w.in.Peek(1) // no input at all is no answer
 		a, ok := w.plainAnswer(session)
 		if !ok {

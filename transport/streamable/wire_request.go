@@ -29,7 +29,7 @@ func plain(r *http.Request) bool {
 	default:
 		return false
 	}
-	return canKeep && r.URL.Scheme == "http" && isASCII(r.URL.Host) && isASCII(r.Host) &&
+	return canProbe && r.URL.Scheme == "http" && isASCII(r.URL.Host) && isASCII(r.Host) &&
 		(r.Body == nil) == (r.ContentLength == 0) && 0 <= r.ContentLength &&
 		r.ContentLength <= smallBody && !r.Close && r.TransferEncoding == nil && r.Trailer == nil
 }

@@ -109,7 +109,7 @@ func TestWireTakesResponsesAsNetHTTPDoes(t *testing.T) {
 			// net/http notices surplus input after a response at some time, before the next request or after
 			// it.
 			for tries := 0; tries < 5 && got[0] != got[1]; tries++ {
-				got[1] = twice(func(w *Transport) http.RoundTripper { return w.other })
+				got[1] = twice(func(w *Transport) http.RoundTripper { return w.std })
 			}
 			if got[0] != got[1] {
 				t.Errorf("%s:\n got %s\nwant %s", tt.name, got[0], got[1])
@@ -193,7 +193,7 @@ func TestWireSendsWhatNetHTTPSends(t *testing.T) {
 			})
 			var send http.RoundTripper = w
 			if i == 1 {
-				send = w.other
+				send = w.std
 			}
 			var body io.Reader
 			if tt.body != "" {
@@ -262,7 +262,7 @@ func TestClientWritesWhatItsTransportWould(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if quick := c.dressed("", postAccept).head != nil; quick != (i == 0) {
+			if quick := c.templateFor("", postAccept).head != nil; quick != (i == 0) {
 				t.Errorf("%s: written by the client itself: %v", url, quick)
 			}
 			if err := c.Send(t.Context(), jsonrpc.Request(jsonrpc.IntID(1), "tools/call", nil)); err != nil {

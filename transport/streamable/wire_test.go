@@ -59,7 +59,7 @@ func script(t *testing.T, answers ...string) (url string, connections *atomic.In
 
 func newWired(t *testing.T) *Transport {
 	w := NewTransport(nil)
-	if w.other.Proxy != nil {
+	if w.std.Proxy != nil {
 		t.Error("the transport takes a proxy from the environment")
 	}
 	t.Cleanup(w.CloseIdleConnections)
@@ -92,7 +92,7 @@ func TestWireReplacesWhatTheServerHasClosed(t *testing.T) {
 			t.Fatalf("got %q, %v", body, err)
 		}
 		// The end of the stream has to arrive first.
-		for w.idle[strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")][0].silent() {
+		for w.idle[strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")][0].isIdle() {
 			time.Sleep(time.Millisecond)
 		}
 		if got := connections.Load(); got != n+1 {
@@ -222,7 +222,7 @@ func TestWireThatIsIdleIsClosed(t *testing.T) {
 		kept[0].since = kept[0].since.Add(-idleKept)
 	}
 	w.expire()
-	if len(w.idle) != 0 || w.tidy != nil {
-		t.Errorf("%d are kept, and somebody looks after them: %v", len(w.idle), w.tidy != nil)
+	if len(w.idle) != 0 || w.expiry != nil {
+		t.Errorf("%d are kept, and somebody looks after them: %v", len(w.idle), w.expiry != nil)
 	}
 }

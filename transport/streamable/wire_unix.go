@@ -4,19 +4,19 @@ package streamable
 
 import "syscall"
 
-// canKeep reports whether the state of an idle connection can be tested.
-const canKeep = true
+// canProbe reports whether the state of an idle connection can be tested.
+const canProbe = true
 
 // ear tests if a connection has input. It is created once per connection, because the test runs
 // before each request.
-type ear struct {
+type idleProbe struct {
 	raw     syscall.RawConn
 	listen  func(fd uintptr) bool
 	nothing bool
 }
 
-func newEar(raw syscall.RawConn) *ear {
-	e, one := &ear{raw: raw}, make([]byte, 1)
+func newIdleProbe(raw syscall.RawConn) *idleProbe {
+	e, one := &idleProbe{raw: raw}, make([]byte, 1)
 	e.listen = func(fd uintptr) bool {
 		// The read does not block: descriptors of package net are non-blocking.
 		_, err := syscall.Read(int(fd), one)
@@ -26,5 +26,5 @@ func newEar(raw syscall.RawConn) *ear {
 	return e
 }
 
-// quiet reports whether there is no input, not even the end of the stream.
-func (e *ear) quiet() bool { return e.raw.Read(e.listen) == nil && e.nothing }
+// idle reports whether there is no input, not even the end of the stream.
+func (e *idleProbe) idle() bool { return e.raw.Read(e.listen) == nil && e.nothing }

@@ -30,12 +30,12 @@ func SavedFor(key string) (session string) {
 }
 
 // written is an event that an earlier host process has saved.
-type written struct {
+type restoredEvent struct {
 	key    string
 	id     eventID
 	nonce  string
 	at     int64
-	weight weight
+	weight importance
 	data   []byte
 	size   int // of the value
 }
@@ -46,14 +46,14 @@ var (
 )
 
 // parseSaved parses a saved event of a session. now is the current nonce of the session.
-func parseSaved(session, now string, saved Saved) (e written, err error) {
+func parseSaved(session, now string, saved Saved) (e restoredEvent, err error) {
 	text, ours := strings.CutPrefix(saved.Key, session+".")
 	if e.id, e.nonce, err = parseEventID(text); err != nil || !ours || !earlier(e.nonce, now) ||
 		text != string(e.id.append(nil, e.nonce)) {
 		return e, errEventID
 	}
 	post := e.id.kind == postStream
-	if _, asked := e.id.asked(); e.id.kind == answeredStream || asked != post ||
+	if _, asked := e.id.decodeRequestID(); e.id.kind == answeredStream || asked != post ||
 		post != (e.id.stream != 0) || e.id.seq == 0 || e.id.seq > math.MaxInt64 {
 		return e, errPlace
 	}
@@ -75,7 +75,7 @@ func parseSaved(session, now string, saved Saved) (e written, err error) {
 }
 
 // compare orders the events of each stream by their sequence numbers.
-func (e written) compare(other written) int {
+func (e restoredEvent) compare(other restoredEvent) int {
 	return cmp.Or(strings.Compare(e.nonce, other.nonce), cmp.Compare(e.id.stream, other.id.stream),
 		cmp.Compare(e.id.seq, other.id.seq))
 }

@@ -2,24 +2,24 @@ package stage
 
 import "mcpd/supervisor/otp"
 
-// Heirs makes incarnations that have carried state crash, as if an earlier crash had damaged that
-// state.
-type Heirs struct {
+// CrashRestored makes incarnations that have carried state crash, as if an earlier crash had
+// damaged that state.
+type CrashRestored struct {
 	Fatal bool // all such incarnations crash
 }
 
 // Worker is otp.Worker for incarnations that crash so.
-func (h *Heirs) Worker(f func() otp.Behaviour) otp.Start {
-	return otp.Worker(func() otp.Behaviour { return &heiress{f(), h} })
+func (h *CrashRestored) Worker(f func() otp.Behaviour) otp.Start {
+	return otp.Worker(func() otp.Behaviour { return &crashRestored{f(), h} })
 }
 
-type heiress struct {
+type crashRestored struct {
 	otp.Behaviour
-	h *Heirs
+	h *CrashRestored
 }
 
-func (b *heiress) Init(p *otp.Process) error {
-	if b.h.Fatal && p.Heir() != nil {
+func (b *crashRestored) Init(p *otp.Process) error {
+	if b.h.Fatal && p.CarriedState() != nil {
 		panic("cannot live with its heir")
 	}
 	return b.Behaviour.Init(p)

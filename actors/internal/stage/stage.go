@@ -16,13 +16,13 @@ import (
 
 // Stage is a running tree called "top".
 type Stage struct {
-	T      *testing.T // of the bubble
-	System *otp.System
-	Faults *fault.Registry
-	Tree   *otp.Tree
-	Events Log // events that the actors emitted
-	Heirs  Heirs
-	Stalls Stalls
+	T             *testing.T // of the bubble
+	System        *otp.System
+	Faults        *fault.Registry
+	Tree          *otp.Tree
+	Events        Log // events that the actors emitted
+	CrashRestored CrashRestored
+	Stalls        Stalls
 }
 
 // Run starts a tree and runs a test of it, in a bubble: time is virtual, and Rest returns when all
@@ -98,16 +98,16 @@ func (s *Stage) Break(row, kind string) {
 	}
 }
 
-// GivesUp crashes a row that is made with Heirs.Worker: on its next message of a kind, which send
-// causes, and then on its carried state until that is dropped. It checks that the drop was
-// reported, and that no other row has restarted.
-func (s *Stage) GivesUp(row, kind string, send func()) {
+// DropsState crashes a row that is made with CrashRestored.Worker: on its next message of a kind,
+// which send causes, and then on its carried state until that is dropped. It checks that the drop
+// was reported, and that no other row has restarted.
+func (s *Stage) DropsState(row, kind string, send func()) {
 	s.T.Helper()
-	s.Heirs.Fatal = true
+	s.CrashRestored.Fatal = true
 	s.Break(row, kind)
 	send()
 	s.Struck()
-	s.Heirs.Fatal = false
+	s.CrashRestored.Fatal = false
 	path := "top/" + row
 	if all := Of[telemetry.StateDropped](&s.Events); len(all) != 1 || all[0].Path != path {
 		s.T.Errorf("told: %+v, want that all of %s was dropped", all, path)

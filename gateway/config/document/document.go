@@ -13,10 +13,10 @@ import (
 
 // Document is one reading of one file.
 type Document struct {
-	File  string // the name of the file, in messages
-	What  string // the kind of file, with its article
-	Empty string // why an empty file is a mistake
-	Begin string // what to do about an empty file
+	File        string // the name of the file, in messages
+	What        string // the kind of file, with its article
+	WhyEmpty    string // why an empty file is a mistake
+	EmptyAdvice string // what to do about an empty file
 
 	Problems Problems // found so far
 }

@@ -20,7 +20,7 @@ func DidYouMean(word string, candidates []string, otherwise string) string {
 func nearest(word string, candidates []string) (string, bool) {
 	best, distance := "", min(2, len(word)/2)+1
 	for _, c := range candidates {
-		if d := slips(strings.ToLower(word), strings.ToLower(c)); d < distance {
+		if d := editDistance(strings.ToLower(word), strings.ToLower(c)); d < distance {
 			best, distance = c, d
 		}
 	}
@@ -44,9 +44,9 @@ var letters = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
 // longer.
 const maxWord = 64
 
-// slips returns the number of edits that turn one word into the other. An edit inserts, deletes
-// or replaces a letter, or swaps it with its neighbour.
-func slips(a, b string) int {
+// editDistance returns the number of edits that turn one word into the other. An edit inserts,
+// deletes or replaces a letter, or swaps it with its neighbour.
+func editDistance(a, b string) int {
 	if len(a) > maxWord || len(b) > maxWord {
 		return maxWord
 	}

@@ -76,7 +76,7 @@ func (d *Document) Parse(data []byte) ast.Node {
 		}
 	}
 	if root == nil && len(d.Problems) == 0 {
-		d.Report(first, "the file is empty", d.Empty, d.Begin)
+		d.Report(first, "the file is empty", d.WhyEmpty, d.EmptyAdvice)
 	}
 	return root
 }

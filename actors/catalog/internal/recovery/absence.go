@@ -13,28 +13,28 @@ import (
 // again soon after it is back, and costs little meanwhile. There is one pause for the whole server:
 // one connection dials, as a probe, and its success ends the pause of all.
 const (
-	FirstDial   = 100 * time.Millisecond
-	SteadyDial  = 500 * time.Millisecond
-	LastDial    = 30 * time.Second
-	DialFlap    = 5 * time.Second // a server that is ready for less has not come back
-	dialedLater = 10              // the share of the absence that a pause may take: one tenth
+	FirstDial    = 100 * time.Millisecond
+	SteadyDial   = 500 * time.Millisecond
+	LastDial     = 30 * time.Second
+	DialFlap     = 5 * time.Second // a server that is ready for less has not come back
+	absenceShare = 10              // the share of the absence that a pause may take: one tenth
 )
 
 // absence is the state of a server whose URL is unreachable.
 type absence struct {
-	why   *client.Ending
-	since time.Time
-	gap   time.Duration
-	until time.Time
-	probe tenant.Key // connection that dials
-	dials bool
-	times uint64 // number of pauses so far, by which Due finds its own
-	flaps int    // how often in a row it was back for less than DialFlap
+	why          *client.Ending
+	since        time.Time
+	gap          time.Duration
+	until        time.Time
+	probe        tenant.Key // connection that dials
+	dials        bool
+	times        uint64 // number of pauses so far, by which Due finds its own
+	shortReturns int    // how often in a row it was back for less than DialFlap
 }
 
 // grow begins the next pause.
 func (a *absence) grow(now time.Time, draw Draw) time.Duration {
-	last := min(max(SteadyDial<<min(a.flaps, 5), now.Sub(a.since)/dialedLater), LastDial)
+	last := min(max(SteadyDial<<min(a.shortReturns, 5), now.Sub(a.since)/absenceShare), LastDial)
 	a.gap = min(max(2*a.gap, FirstDial), last)
 	wait := a.gap*3/4 + draw(a.gap/4+1)
 	a.until, a.dials = now.Add(wait), false
@@ -55,30 +55,30 @@ func (a *absence) closed(now time.Time) (wait time.Duration, closed bool) {
 	return a.wait(now), true
 }
 
-// attend handles a connection's report about a server behind a URL.
-func (s *step) attend(in Event) {
+// reportAbsence handles a connection's report about a server behind a URL.
+func (s *step) reportAbsence(in Event) {
 	a := s.away
 	switch {
 	case in.Away:
-		s.miss(in)
+		s.unreachable(in)
 	case a == nil:
 	case in.State == client.Ready:
-		s.away, s.back, s.flaps = nil, s.now, a.flaps
+		s.away, s.back, s.flaps = nil, s.now, a.shortReturns
 		s.do(Effect{Do: Redial, Key: in.Key})
 		s.do(Effect{Do: Resume})
 	case in.State != client.Starting: // the start has failed in another way
-		s.undialled(in.Key)
+		s.probeGone(in.Key)
 	}
 }
 
-// miss handles a connection that finds the URL unreachable.
-func (s *step) miss(in Event) {
+// unreachable handles a connection that finds the URL unreachable.
+func (s *step) unreachable(in Event) {
 	switch a := s.away; {
 	case a == nil:
 		a = &absence{since: s.now}
 		if s.now.Sub(s.back) < DialFlap {
-			a.flaps = min(s.flaps+1, 10)
-			a.gap = FirstDial << a.flaps / 2
+			a.shortReturns = min(s.flaps+1, 10)
+			a.gap = FirstDial << a.shortReturns / 2
 		}
 		s.away = a
 		s.do(Effect{Do: Check, Key: in.Key})
@@ -98,8 +98,8 @@ func (s *step) dialLater() {
 	s.do(Effect{Do: Wait, Wait: wait, Times: s.away.times})
 }
 
-// undialled has another connection dial when the one that dialled is gone.
-func (s *step) undialled(key tenant.Key) {
+// probeGone has another connection dial when the one that dialled is gone.
+func (s *step) probeGone(key tenant.Key) {
 	if a := s.away; a != nil && a.dials && a.probe == key {
 		s.dialLater()
 	}

@@ -112,7 +112,7 @@ func (s *scene) play(who, verb, rest string) {
 		}
 		s.wait(s.now.Add(d))
 	case who == "operator" && verb == "quarantines":
-		s.table.PutAwayFor(&client.Ending{Text: "an operator"}, s.now)
+		s.table.QuarantineByOperator(&client.Ending{Text: "an operator"}, s.now)
 	case who == "operator":
 		s.print("server ~ was quarantined: %t", s.table.Forgive())
 	case who == "catalogue":
@@ -125,10 +125,10 @@ func (s *scene) play(who, verb, rest string) {
 		if value == nil {
 			return
 		}
-		if err := s.table.Recall("another", value, s.now); err == nil {
+		if err := s.table.Restore("another", value, s.now); err == nil {
 			s.t.Error("what was stored of another server is taken over")
 		}
-		if err := s.table.Recall("id", value, s.now); err != nil {
+		if err := s.table.Restore("id", value, s.now); err != nil {
 			s.t.Fatal(err)
 		}
 		s.step(recovery.Event{Op: recovery.Restore})
@@ -187,7 +187,7 @@ func (s *scene) ask(who string) {
 		if s.table.Closed(key, s.seen(who), s.now) {
 			s.t.Errorf("%s may start it when it is closed", who)
 		}
-		s.table.Dials(key)
+		s.table.SetProbe(key)
 		s.conns[who] = &conn{state: client.Starting, since: s.now}
 		s.print("%s < a new connection", who)
 	}
@@ -269,7 +269,7 @@ func (s *scene) lead(e recovery.Effect) {
 			s.print("%s < dials", who)
 		case e.Do == recovery.Dial && c.away:
 			s.print("%s < dials for all", who)
-			s.table.Dials(keyOf(who))
+			s.table.SetProbe(keyOf(who))
 			return
 		}
 	}

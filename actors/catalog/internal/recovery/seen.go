@@ -9,18 +9,18 @@ import (
 )
 
 // Whole is the pause of the whole server, nil unless the whole server is quarantined.
-func (t *Table) Whole() *Pause { return t.whole }
+func (t *Table) ServerPause() *Pause { return t.whole }
 
-// PutAway reports whether an operator has quarantined the server.
-func (t *Table) PutAway() bool { return t.whole != nil && t.whole.Operator }
+// ByOperator reports whether an operator has quarantined the server.
+func (t *Table) ByOperator() bool { return t.whole != nil && t.whole.Operator }
 
 // Down is the pause of the whole server, or else of a connection that was given up and not ready
 // since. Of several connections it chooses the one that was given up most often.
-func (t *Table) Down() (worst *Pause) {
+func (t *Table) WorstPause() (worst *Pause) {
 	if t.whole != nil {
 		return t.whole
 	}
-	for _, p := range order.By(t.pauses, tenant.Key.Compare) {
+	for _, p := range order.SortedBy(t.pauses, tenant.Key.Compare) {
 		if p.Down && (worst == nil || p.Times > worst.Times ||
 			p.Times == worst.Times && p.Since.Before(worst.Since)) {
 			worst = p
@@ -31,7 +31,7 @@ func (t *Table) Down() (worst *Pause) {
 
 // Away is the reason why the server is unreachable, and when it is dialled next. The reason is nil
 // if the server is not known to be unreachable.
-func (t *Table) Away() (why *client.Ending, until time.Time) {
+func (t *Table) Unreachable() (why *client.Ending, until time.Time) {
 	if t.away == nil {
 		return nil, time.Time{}
 	}
@@ -50,15 +50,16 @@ func (t *Table) Why(keys ...tenant.Key) *client.Ending {
 		return t.whole.Why
 	}
 	for _, key := range keys {
-		if cause := t.causes[plain(key)]; cause != nil {
+		if cause := t.causes[withoutFingerprint(key)]; cause != nil {
 			return cause
 		}
 	}
 	return nil
 }
 
-// plain is a key without the capabilities and the revision, because the clients are the same.
-func plain(key tenant.Key) tenant.Key {
+// withoutFingerprint is a key without the capabilities and the revision, because the clients are
+// the same.
+func withoutFingerprint(key tenant.Key) tenant.Key {
 	key.Fingerprint, key.Revision = 0, 0
 	return key
 }
@@ -66,13 +67,13 @@ func plain(key tenant.Key) tenant.Key {
 // ended remembers how a connection ended; nil forgets it.
 func (t *Table) ended(key tenant.Key, cause *client.Ending) {
 	if t.last = cause; cause == nil {
-		delete(t.causes, plain(key))
+		delete(t.causes, withoutFingerprint(key))
 		return
 	}
 	if len(t.causes) >= MaxCauses {
 		clear(t.causes)
 	}
-	t.causes[plain(key)] = cause
+	t.causes[withoutFingerprint(key)] = cause
 }
 
 // Quarantined reports whether a connection is quarantined, alone or with the whole server.
@@ -91,9 +92,9 @@ func (t *Table) Quarantines() bool {
 	return t.whole != nil
 }
 
-// Vain reports whether the connection was given up because its program never completed the
+// NeverReady reports whether the connection was given up because its program never completed the
 // handshake.
-func (t *Table) Vain(key tenant.Key) bool {
+func (t *Table) NeverReady(key tenant.Key) bool {
 	p := t.pauses[key]
-	return p != nil && p.Down && p.Why.Vain()
+	return p != nil && p.Down && p.Why.NeverReady()
 }

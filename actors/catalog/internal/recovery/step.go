@@ -63,8 +63,9 @@ const (
 	Hold                      // it dials again only when told to, in Wait
 	HoldAll                   // as Hold, for all connections that found the URL unreachable
 	Wait                      // answer with Due after Wait
-	Dial                      // one connection that found the URL unreachable dials; answer with Dials
-	Redial                    // all of them dial, except this one
+	// one connection that found the URL unreachable dials; answer with SetProbe
+	Dial
+	Redial // all of them dial, except this one
 )
 
 // step is the handling of one event.
@@ -86,7 +87,7 @@ func (t *Table) Step(now time.Time, draw Draw, in Event) []Effect {
 	case GiveUp:
 		s.giveUp(in.Key, in.Ending)
 	case Gone:
-		s.undialled(in.Key)
+		s.probeGone(in.Key)
 	case Due:
 		if a := s.away; a != nil && a.times == in.Times && !a.dials {
 			s.do(Effect{Do: Dial})
@@ -99,7 +100,7 @@ func (t *Table) Step(now time.Time, draw Draw, in Event) []Effect {
 
 // restore schedules all pending pauses again.
 func (s *step) restore() {
-	for key := range order.By(s.pauses, tenant.Key.Compare) {
+	for key := range order.SortedBy(s.pauses, tenant.Key.Compare) {
 		s.retry(key)
 	}
 	if s.away != nil { // the connection that dialled may have reported to the previous incarnation
@@ -123,7 +124,7 @@ func (s *step) report(in Event) {
 	if in.Ending != nil {
 		s.ended(in.Key, in.Ending)
 	}
-	s.attend(in)
+	s.reportAbsence(in)
 	if !s.probed(in) && in.State == client.Ready {
 		s.ended(in.Key, nil)
 	}

@@ -38,7 +38,7 @@ func (t *Table) Save(identity string) jsontext.Value {
 		return nil
 	}
 	v := saved{Identity: identity, Whole: t.whole}
-	for key, p := range order.By(t.pauses, tenant.Key.Compare) {
+	for key, p := range order.SortedBy(t.pauses, tenant.Key.Compare) {
 		if p.Quarantined() && key.Share != tenant.BySession {
 			v.Connections = append(v.Connections, savedPause{
 				key.Share, key.Principal, key.Fingerprint, key.Modern, key.Instance, p,
@@ -57,9 +57,9 @@ var errOutdated = errors.New(
 	"the server is declared otherwise now, or this is not how it was stored",
 )
 
-// Recall restores the state that an earlier host stored. It converts the times to this host's
+// Restore restores the state that an earlier host stored. It converts the times to this host's
 // clock.
-func (t *Table) Recall(identity string, value jsontext.Value, now time.Time) error {
+func (t *Table) Restore(identity string, value jsontext.Value, now time.Time) error {
 	var v saved
 	if err := json.Unmarshal(value, &v); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (t *Table) Recall(identity string, value jsontext.Value, now time.Time) err
 		}
 	}
 	since := func(p *Pause) *Pause {
-		p.Since, p.Until, p.Down = clock.Past(now, p.Since), now.Add(p.Until.Sub(now)), true
+		p.Since, p.Until, p.Down = clock.FromStored(now, p.Since), now.Add(p.Until.Sub(now)), true
 		return p
 	}
 	if v.Whole != nil {

@@ -69,7 +69,7 @@ func (t *Table) Refused(key tenant.Key, is Seen, now time.Time) (wait time.Durat
 // Closed reports whether a connection must not be started.
 func (t *Table) Closed(key tenant.Key, is Seen, now time.Time) bool {
 	_, away := t.away.closed(now)
-	return away || t.PutAway() || t.Wait(key, now) > 0 || t.probing(key, is)
+	return away || t.ByOperator() || t.Wait(key, now) > 0 || t.probing(key, is)
 }
 
 // probing reports whether a probe of a quarantined connection or server is in progress.
@@ -89,23 +89,23 @@ func (t *Table) Wait(key tenant.Key, now time.Time) time.Duration {
 	return 0
 }
 
-// Dials notes that the connection dials for all, if the server is unreachable.
-func (t *Table) Dials(key tenant.Key) {
+// SetProbe notes that the connection dials for all, if the server is unreachable.
+func (t *Table) SetProbe(key tenant.Key) {
 	if t.away != nil {
 		t.away.probe, t.away.dials = key, true
 	}
 }
 
-// Over hides a pause that is over from Down, because the session that used the connection may be
-// gone.
-func (t *Table) Over(key tenant.Key, now time.Time) {
+// HidePause hides a pause that is over from Down, because the session that used the connection may
+// be gone.
+func (t *Table) HidePause(key tenant.Key, now time.Time) {
 	if p := t.pauses[key]; p != nil && !p.Until.After(now) {
 		p.Down = false
 	}
 }
 
-// PutAwayFor notes that an operator has quarantined the server.
-func (t *Table) PutAwayFor(why *client.Ending, now time.Time) {
+// QuarantineByOperator notes that an operator has quarantined the server.
+func (t *Table) QuarantineByOperator(why *client.Ending, now time.Time) {
 	t.whole = &Pause{Why: why, Since: now, Operator: true}
 }
 

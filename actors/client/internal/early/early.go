@@ -9,15 +9,15 @@ import (
 const (
 	// Max bounds the questions of one server that wait, and likewise its log lines.
 	Max = 8
-	// most bounds the params of each of them, in bytes.
-	most = 4 << 10
+	// maxParams bounds the params of each of them, in bytes.
+	maxParams = 4 << 10
 )
 
 // Early is what one server has said early.
 type Early struct {
 	questions, lines []transport.Inbound
 	roots
-	first
+	callGate
 }
 
 // Hold keeps a question for the first session, or a log line, and reports whether it does.
@@ -26,7 +26,7 @@ func (e *Early) Hold(in transport.Inbound) bool {
 	if !in.Message.ID.IsZero() {
 		held = &e.questions
 	}
-	if len(*held) >= Max || len(in.Message.Params) > most || e.at(in.Message.ID.Raw()) >= 0 {
+	if len(*held) >= Max || len(in.Message.Params) > maxParams || e.at(in.Message.ID.Raw()) >= 0 {
 		return false
 	}
 	// A slice of what was read would keep all of it.

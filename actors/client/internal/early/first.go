@@ -10,8 +10,8 @@ const (
 	Rest = 100 * time.Millisecond
 )
 
-// first decides whether calls wait for answers.
-type first struct {
+// callGate decides whether calls wait for answers.
+type callGate struct {
 	asked   map[string]bool // unanswered questions that were passed on before the first call
 	given   bool            // the server was given a call, or calls wait no longer
 	pinging bool            // it is not known yet whether the server asks something first
@@ -19,8 +19,8 @@ type first struct {
 	until   time.Time       // calls wait until then; zero while none does
 }
 
-// Passed records that a question was passed on to a client, outside of any call in flight.
-func (e *Early) Passed(id string) {
+// QuestionPassed records that a question was passed on to a client, outside of any call in flight.
+func (e *Early) QuestionPassed(id string) {
 	if !e.given {
 		if e.asked == nil {
 			e.asked = map[string]bool{}
@@ -29,8 +29,8 @@ func (e *Early) Passed(id string) {
 	}
 }
 
-// Over records that a question is over, and reports whether calls may have waited for it.
-func (e *Early) Over(id string) bool {
+// QuestionOver records that a question is over, and reports whether calls may have waited for it.
+func (e *Early) QuestionOver(id string) bool {
 	was := e.asked[id]
 	delete(e.asked, id)
 	return was
@@ -45,8 +45,8 @@ func (e *Early) Answered(now time.Time) bool {
 	return !e.given
 }
 
-// Given records that the server is given a call.
-func (e *Early) Given() { e.given = true }
+// CallGiven records that the server is given a call.
+func (e *Early) CallGiven() { e.given = true }
 
 // Ping makes calls wait until it is known whether the server asks something because of what it was
 // just told. The server asks before it answers a ping.
@@ -75,9 +75,9 @@ func (e *Early) Queued(now time.Time) bool {
 // Waiting reports whether calls wait for answers.
 func (e *Early) Waiting() bool { return !e.until.IsZero() }
 
-// Go lets the waiting calls go, once there is nothing to wait for or they have waited for long
+// Release lets the waiting calls go, once there is nothing to wait for or they have waited for long
 // enough. It reports whether it does.
-func (e *Early) Go(now time.Time) bool {
+func (e *Early) Release(now time.Time) bool {
 	asks := e.Asks(now)
 	if !e.Waiting() || asks && now.Before(e.until) {
 		return false

@@ -95,7 +95,7 @@ func (s *scene) play(line string) {
 	case "server takes":
 		s.e.TakeOne(w[3])
 	case "host asks":
-		s.e.Passed(w[2])
+		s.e.QuestionPassed(w[2])
 		s.e.AskedOutside(w[3], w[4])
 	case "host refuses":
 		s.e.Refused(w[2], true)
@@ -108,7 +108,7 @@ func (s *scene) play(line string) {
 	case "host hears":
 		s.e.Pong()
 	case "session answers":
-		if s.e.Over(w[2]) && s.e.Answered(s.now) {
+		if s.e.QuestionOver(w[2]) && s.e.Answered(s.now) {
 			s.print("the server has %v to act on it", early.Rest)
 		}
 	case "call waits":
@@ -116,14 +116,14 @@ func (s *scene) play(line string) {
 			s.print("for %v at most", early.Wait)
 		}
 	case "call goes":
-		s.e.Given()
+		s.e.CallGiven()
 	default:
 		switch d, err := time.ParseDuration(w[1]); {
 		case w[0] == "session" && w[2] == "comes":
 			for _, in := range s.e.Take() {
 				m := in.Message
 				s.print("is asked %s %s", m.ID.Raw(), m.Method)
-				s.e.Passed(m.ID.Raw())
+				s.e.QuestionPassed(m.ID.Raw())
 				s.e.AskedOutside(m.Method, w[1])
 			}
 			s.there(w[1])
@@ -181,7 +181,7 @@ func (s *scene) takes(what string) {
 
 // changes prints what differs from before.
 func (s *scene) changes() {
-	if s.e.Go(s.now) {
+	if s.e.Release(s.now) {
 		s.print("calls go")
 	}
 	if asks := s.e.Asks(s.now); asks != s.asks {

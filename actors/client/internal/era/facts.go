@@ -47,7 +47,7 @@ func (f Facts) Bound() (Facts, []catalog.Cut) {
 	if len(f.Capabilities.Raw()) > catalog.MaxCapabilities {
 		note(catalog.LargeCapabilities)
 	}
-	f.Server = f.Server.Said(
+	f.Server = f.Server.WithName(
 		catalog.Ellipsis(f.Server.Name, catalog.MaxName),
 		catalog.Ellipsis(f.Server.Version, catalog.MaxName),
 	)

@@ -14,12 +14,12 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// greet begins the handshake of the legacy era.
-func (h *Handshake) greet(now time.Time) Effect {
+// beginLegacy begins the handshake of the legacy era.
+func (h *Handshake) beginLegacy(now time.Time) Effect {
 	h.life = session.NewClient(now, session.Options{Timeout: h.o.Timeout - now.Sub(h.o.Started)})
 	_, _ = h.life.Step(now, session.Start)
-	if slices.Contains(h.o.Policy.Offered(protocol.Legacy), h.o.Greets) {
-		return h.initialize(h.o.Greets)
+	if slices.Contains(h.o.Policy.Offered(protocol.Legacy), h.o.InitializeRevision) {
+		return h.initialize(h.o.InitializeRevision)
 	}
 	return h.initialize(h.newest(protocol.Legacy))
 }
@@ -42,15 +42,15 @@ func (h *Handshake) initialized(now time.Time, a Answer) Effect {
 	if a.Err == nil {
 		v, a.Err = h.o.Policy.Accept(init.Version)
 	}
-	if again, ok := h.another(protocol.Legacy, a); ok {
+	if again, ok := h.nextRevision(protocol.Legacy, a); ok {
 		return h.initialize(again)
 	}
 	if a.Err != nil {
 		return h.refusedBy(now, a.Err, init.Version, said)
 	}
 	facts := Facts{v, init.Capabilities, init.Info, init.Instructions}
-	if a.Stateless && !h.probed && h.may(protocol.Modern) {
-		h.answered = &facts
+	if a.Stateless && !h.probed && h.allows(protocol.Modern) {
+		h.initializeFacts = &facts
 		return h.probe(h.newest(protocol.Modern))
 	}
 	return h.agree(now, facts)
@@ -60,22 +60,22 @@ func (h *Handshake) initialized(now time.Time, a Answer) Effect {
 // version that may not be spoken.
 func (h *Handshake) refusedBy(now time.Time, err error, version string, said bool) Effect {
 	_, _ = h.life.Step(now, session.Refuse)
-	h.greeted = err
+	h.initializeRefusal = err
 	if _, exit := errors.AsType[*transport.ExitError](err); !exit { // an ExitError says so by itself
-		h.greeted = fmt.Errorf("initialize: %w", err)
+		h.initializeRefusal = fmt.Errorf("initialize: %w", err)
 	}
 	switch {
-	case modernOnly(version, err) && (!h.probed || h.silent) && h.may(protocol.Modern):
+	case modernOnly(version, err) && (!h.probed || h.silent) && h.allows(protocol.Modern):
 		return h.probe(h.newest(protocol.Modern))
 	case said:
-		return Effect{Do: Fail, Err: h.unspoken(h.greeted)}
+		return Effect{Do: Fail, Err: h.unsupported(h.initializeRefusal)}
 	}
-	return Effect{Do: Fail, Err: h.greeted}
+	return Effect{Do: Fail, Err: h.initializeRefusal}
 }
 
 // agree goes on with a server that has answered initialize.
 func (h *Handshake) agree(now time.Time, f Facts) Effect {
-	h.answered = nil
+	h.initializeFacts = nil
 	_, _ = h.life.Step(now, session.Answer)
 	return Effect{Do: Agree, Facts: f}
 }
@@ -88,7 +88,7 @@ func modernOnly(version string, err error) bool {
 	var status *streamable.StatusError
 	v, known := protocol.ParseVersion(version)
 	return known && v.Era() == protocol.Modern || errors.As(err, &answer) ||
-		errors.As(err, &status) && status.Foreign()
+		errors.As(err, &status) && status.MaybeUnknown()
 }
 
 // handshakeless reports whether the answer to initialize is an error about the method or the
@@ -101,19 +101,21 @@ func handshakeless(err error) bool {
 	}, answer.Code)
 }
 
-// Unspoken is the error of a server that has answered the handshake, but not in a revision that may
-// be spoken to it. It would give the same answer again.
-type Unspoken struct {
+// UnsupportedRevision is the error of a server that has answered the handshake, but not in a
+// revision that may be spoken to it. It would give the same answer again.
+type UnsupportedRevision struct {
 	error
 	ours []string
 }
 
-func (e Unspoken) Unwrap() error { return e.error }
+func (e UnsupportedRevision) Unwrap() error { return e.error }
 
 // Do says what an operator can do about it.
-func (e Unspoken) Do() string {
+func (e UnsupportedRevision) Advice() string {
 	return "use a version of the server that speaks one of " + strings.Join(e.ours, ", ")
 }
 
-// unspoken adds to an error the revisions that may be spoken.
-func (h *Handshake) unspoken(err error) error { return Unspoken{err, h.o.Policy.Names()} }
+// unsupported adds to an error the revisions that may be spoken.
+func (h *Handshake) unsupported(err error) error {
+	return UnsupportedRevision{err, h.o.Policy.Names()}
+}

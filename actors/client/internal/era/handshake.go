@@ -20,21 +20,21 @@ const ProbeTimeout = 5 * time.Second
 // Past is what is known of a server from its earlier starts.
 type Past struct {
 	Spoken protocol.Version // the revision that was agreed on last; 0 for none
-	// Greets is the revision for the next initialize of a program that refused another revision and
-	// then ended; 0 for the newest.
-	Greets protocol.Version
+	// InitializeRevision is the revision for the next initialize of a program that refused another
+	// revision and then ended; 0 for the newest.
+	InitializeRevision protocol.Version
 }
 
 // Options are the options of the start of a server.
 type Options struct {
 	Past
-	Policy  protocol.Negotiation
-	Modern  bool          // callers speak a revision without handshake, which is tried first
-	Dies    bool          // it ended when it was probed, and is not probed again
-	OneEra  bool          // its transport, HTTP+SSE, is older than the revisions without handshake
-	Piped   bool          // it is a program on a pipe
-	Timeout time.Duration // of a start
-	Started time.Time     // when this one began
+	Policy      protocol.Negotiation
+	Modern      bool          // callers speak a revision without handshake, which is tried first
+	EndsOnProbe bool          // it ended when it was probed, and is not probed again
+	OneEra      bool          // its transport, HTTP+SSE, is older than the revisions without handshake
+	Piped       bool          // it is a program on a pipe
+	Timeout     time.Duration // of a start
+	Started     time.Time     // when this one began
 }
 
 // Do is what to do next.
@@ -67,16 +67,16 @@ type Answer struct {
 
 // Handshake is the handshake of one start. The zero Handshake is of a server that is not there yet.
 type Handshake struct {
-	o        Options
-	life     *session.Lifecycle // of initialize; nil while that was not asked
-	probing  bool               // server/discover was asked, and is not answered
-	probed   bool               // server/discover was asked
-	silent   bool               // server/discover was not answered; the server may be slow
-	insisted bool               // it was asked twice in a revision that it refused and named
-	asked    protocol.Version   // revision of the last request, of either method
-	refused  []protocol.Version
-	greeted  error  // the refusal of initialize; nil for none
-	answered *Facts // the answer to initialize of a server that is probed too; nil for none
+	o                 Options
+	life              *session.Lifecycle // of initialize; nil while that was not asked
+	probing           bool               // server/discover was asked, and is not answered
+	probed            bool               // server/discover was asked
+	silent            bool               // server/discover was not answered; the server may be slow
+	insisted          bool               // it was asked twice in a revision that it refused and named
+	asked             protocol.Version   // revision of the last request, of either method
+	refused           []protocol.Version
+	initializeRefusal error  // the refusal of initialize; nil for none
+	initializeFacts   *Facts // the answer to initialize of a server that is probed too; nil for none
 }
 
 // Begin returns the first request to a server that is there. The era that callers speak is tried
@@ -89,10 +89,11 @@ func (h *Handshake) Begin(now time.Time, o Options) Effect {
 	if o.Spoken != 0 {
 		modern = o.Spoken.Era() == protocol.Modern
 	}
-	if !h.may(protocol.Legacy) || modern && !o.Dies && !o.OneEra && h.may(protocol.Modern) {
+	if !h.allows(protocol.Legacy) ||
+		modern && !o.EndsOnProbe && !o.OneEra && h.allows(protocol.Modern) {
 		return h.probe(h.newest(protocol.Modern))
 	}
-	return h.greet(now)
+	return h.beginLegacy(now)
 }
 
 // Answered goes on with the server's answer to the last request.
@@ -109,7 +110,8 @@ func (h *Handshake) Probing() bool { return h.probing }
 
 // Died reports whether a server that has ended may have ended because it was probed.
 func (h *Handshake) Died() bool {
-	return h.probing && h.greeted == nil && h.answered == nil && h.may(protocol.Legacy)
+	return h.probing && h.initializeRefusal == nil && h.initializeFacts == nil &&
+		h.allows(protocol.Legacy)
 }
 
 // Again reports whether a program that has ended is to be asked again in another revision, and
@@ -117,7 +119,7 @@ func (h *Handshake) Died() bool {
 // programs end with the refusal.
 func (h *Handshake) Again() (protocol.Version, bool) {
 	refused := h.waits() && !h.probing && slices.Contains(h.refused, h.newest(protocol.Legacy))
-	return h.asked, refused && h.o.Piped && h.o.Greets != h.asked
+	return h.asked, refused && h.o.Piped && h.o.InitializeRevision != h.asked
 }
 
 // Late returns the error of a start that has taken too long.
@@ -136,8 +138,8 @@ func (h *Handshake) waits() bool {
 	return h.life != nil && h.life.Phase() == session.Initializing
 }
 
-// may reports whether the policy allows a revision of an era.
-func (h *Handshake) may(era protocol.Era) bool { return len(h.o.Policy.Offered(era)) > 0 }
+// allows reports whether the policy allows a revision of an era.
+func (h *Handshake) allows(era protocol.Era) bool { return len(h.o.Policy.Offered(era)) > 0 }
 
 // newest returns the newest revision of an era that may be spoken to the server. There has to be
 // one.

@@ -27,13 +27,15 @@ type Dialect struct {
 }
 
 // Due reports whether a server that refused something with that sign is to be asked now.
-func (i *Identity) Due(now time.Time, s Sign) bool { return s != None && i.pauses[s].over(now) }
+func (i *Identity) Due(now time.Time, s EraEvidence) bool {
+	return s != None && i.pauses[s].over(now)
+}
 
 // Asked records that the server was asked.
-func (i *Identity) Asked(now time.Time, s Sign) { i.pauses[s].grow(now) }
+func (i *Identity) Asked(now time.Time, s EraEvidence) { i.pauses[s].grow(now) }
 
-// Another records that the server was found to be another, and what the former one spoke.
-func (i *Identity) Another(spoke Dialect) { i.former = spoke }
+// Replaced records that the server was found to be another, and what the former one spoke.
+func (i *Identity) Replaced(spoke Dialect) { i.former = spoke }
 
 // Agreed records what the server speaks now.
 func (i *Identity) Agreed(speaks Dialect) {
@@ -42,9 +44,9 @@ func (i *Identity) Agreed(speaks Dialect) {
 	}
 }
 
-// Check reads the answer to Question of a server that spoke v, and reports whether it is another. A
-// server that has trouble of its own has not shown that. A server that does not know ping may be a
-// modern one, or a faulty legacy one: Check is unsure then, and CheckModern decides.
+// Check reads the answer to ProbeMethod of a server that spoke v, and reports whether it is
+// another. A server that has trouble of its own has not shown that. A server that does not know
+// ping may be a modern one, or a faulty legacy one: Check is unsure then, and CheckModern decides.
 func Check(v protocol.Version, result jsontext.Value, err error) (another, unsure bool) {
 	if v.Era() == protocol.Legacy {
 		if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code == jsonrpc.CodeMethodNotFound {
@@ -54,7 +56,7 @@ func Check(v protocol.Version, result jsontext.Value, err error) (another, unsur
 		r, err := protocol.ParseDiscover(result)
 		return err != nil || !slices.Contains(r.Versions, v.String()), false
 	}
-	return err != nil && SignOf(v.Era(), err) != None, false
+	return err != nil && EvidenceOf(v.Era(), err) != None, false
 }
 
 // CheckModern reads the answer to server/discover of a server of which Check was unsure.
@@ -68,8 +70,8 @@ func CheckModern(policy protocol.Negotiation, result jsontext.Value, err error) 
 	return err == nil && ours
 }
 
-// Question returns a request that every server of an era answers.
-func Question(era protocol.Era) string {
+// ProbeMethod returns a request that every server of an era answers.
+func ProbeMethod(era protocol.Era) string {
 	if era == protocol.Modern {
 		return "server/discover"
 	}

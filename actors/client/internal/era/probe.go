@@ -19,7 +19,7 @@ import (
 func (h *Handshake) probe(v protocol.Version) Effect {
 	h.probing, h.probed, h.silent, h.asked = true, true, false, v
 	within := min(ProbeTimeout, h.o.Timeout/2)
-	if handshakeless(h.greeted) {
+	if handshakeless(h.initializeRefusal) {
 		within = 0
 	}
 	return Effect{Do: Discover, Version: v, Within: within}
@@ -31,10 +31,10 @@ func (h *Handshake) discovered(now time.Time, a Answer) Effect {
 	if a.Err == nil {
 		return h.described(now, a)
 	}
-	if h.answered != nil {
-		return h.agree(now, *h.answered)
+	if h.initializeFacts != nil {
+		return h.agree(now, *h.initializeFacts)
 	}
-	if v, ok := h.another(protocol.Modern, a); ok {
+	if v, ok := h.nextRevision(protocol.Modern, a); ok {
 		return h.probe(v)
 	}
 	why := fmt.Errorf("server/discover: %w", a.Err)
@@ -51,7 +51,7 @@ func (h *Handshake) discovered(now time.Time, a Answer) Effect {
 			return h.fail(why)
 		}
 	case errors.As(a.Err, &status):
-		if !status.Foreign() {
+		if !status.MaybeUnknown() {
 			return h.fail(why)
 		}
 	case protocol.ConditionOf(a.Err) != protocol.ConditionTimeout:
@@ -67,36 +67,36 @@ func (h *Handshake) described(now time.Time, a Answer) Effect {
 	r, err := protocol.ParseDiscover(a.Result)
 	if err == nil {
 		if v, ok := h.o.Policy.Choose(r.Versions); ok {
-			if h.answered != nil {
+			if h.initializeFacts != nil {
 				_, _ = h.life.Step(now, session.Refuse) // the handshake is given up
 			}
 			return Effect{Do: Agree, Facts: Facts{v, r.Capabilities, r.Info, r.Instructions}}
 		}
 		err = errors.New("none of its revisions is supported")
 	}
-	return h.fallBack(now, h.unspoken(fmt.Errorf("server/discover: %w", err)))
+	return h.fallBack(now, h.unsupported(fmt.Errorf("server/discover: %w", err)))
 }
 
 // fallBack tries the other era, unless that was tried before or is forbidden.
 func (h *Handshake) fallBack(now time.Time, why error) Effect {
 	switch {
-	case h.answered != nil:
-		return h.agree(now, *h.answered)
-	case h.life != nil || !h.may(protocol.Legacy):
+	case h.initializeFacts != nil:
+		return h.agree(now, *h.initializeFacts)
+	case h.life != nil || !h.allows(protocol.Legacy):
 		return h.fail(why)
 	}
-	return h.greet(now)
+	return h.beginLegacy(now)
 }
 
 // fail ends the start with the refusals of both eras.
 func (h *Handshake) fail(why error) Effect {
-	return Effect{Do: Fail, Err: errors.Join(h.greeted, why)}
+	return Effect{Do: Fail, Err: errors.Join(h.initializeRefusal, why)}
 }
 
-// another returns the revision of an era in which a server is asked once more after it has refused
-// one: the newest that the server has named, or that a client of ours speaks. Only a refusal that
-// may be about the revision counts. Each revision is tried once, so this ends.
-func (h *Handshake) another(era protocol.Era, a Answer) (protocol.Version, bool) {
+// nextRevision returns the revision of an era in which a server is asked once more after it has
+// refused one: the newest that the server has named, or that a client of ours speaks. Only a
+// refusal that may be about the revision counts. Each revision is tried once, so this ends.
+func (h *Handshake) nextRevision(era protocol.Era, a Answer) (protocol.Version, bool) {
 	var answer *jsonrpc.Error
 	var status *streamable.StatusError
 	var named, own []protocol.Version
@@ -116,7 +116,7 @@ func (h *Handshake) another(era protocol.Era, a Answer) (protocol.Version, bool)
 		return 0, false
 	}
 	h.refused = append(h.refused, h.asked)
-	return h.o.Policy.Again(era, named, own, h.refused)
+	return h.o.Policy.RetryVersion(era, named, own, h.refused)
 }
 
 // supported returns the revisions named by an error that only a server of the modern era sends.

@@ -178,7 +178,7 @@ func status(text string) error {
 
 // refused makes a call be refused.
 func (s *scene) refused(err error) {
-	sign := era.SignOf(s.speaks.Era(), err)
+	sign := era.EvidenceOf(s.speaks.Era(), err)
 	switch {
 	case sign == era.None:
 		s.print("says nothing about the server")
@@ -186,7 +186,7 @@ func (s *scene) refused(err error) {
 		s.print("the server was asked a moment ago")
 	default:
 		s.i.Asked(s.now, sign)
-		s.print("is asked %s", era.Question(s.speaks.Era()))
+		s.print("is asked %s", era.ProbeMethod(s.speaks.Era()))
 	}
 }
 
@@ -196,7 +196,7 @@ func (s *scene) checked(another, unsure bool) {
 		s.print("is asked server/discover")
 	case another:
 		s.print("is another")
-		s.i.Another(era.Dialect{Era: s.speaks.Era(), Transport: "http"})
+		s.i.Replaced(era.Dialect{Era: s.speaks.Era(), Transport: "http"})
 	default:
 		s.print("is the same")
 	}
@@ -209,7 +209,7 @@ func (s *scene) options(words []string) era.Options {
 		case "modern":
 			o.Modern = true
 		case "dies":
-			o.Dies = true
+			o.EndsOnProbe = true
 		case "sse":
 			o.OneEra = true
 		case "piped":
@@ -217,7 +217,7 @@ func (s *scene) options(words []string) era.Options {
 		case "spoken":
 			o.Spoken = s.version(words[i+1])
 		case "greets":
-			o.Greets = s.version(words[i+1])
+			o.InitializeRevision = s.version(words[i+1])
 		case "floor":
 			o.Policy.Floor = s.version(words[i+1])
 		case "ceiling":
@@ -250,8 +250,8 @@ func (s *scene) done(e era.Effect) {
 		s.print("agrees to %v %s", e.Facts.Version, e.Facts.Server.Name)
 	default:
 		s.print("fails: %s", strings.ReplaceAll(e.Err.Error(), "\n", "; "))
-		if other, ok := errors.AsType[era.Unspoken](e.Err); ok {
-			s.print("for good: %s", other.Do())
+		if other, ok := errors.AsType[era.UnsupportedRevision](e.Err); ok {
+			s.print("for good: %s", other.Advice())
 		}
 	}
 }

@@ -10,19 +10,20 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Sign is how strongly a refusal suggests that the server is not of the era that was agreed on.
-type Sign uint8
+// EraEvidence is how strongly a refusal suggests that the server is not of the era that was agreed
+// on.
+type EraEvidence uint8
 
 // The signs, from the weakest on.
 const (
-	None  Sign = iota
-	weak       // a server of either era may refuse like this
-	plain      // a server of the agreed era does not
+	None       EraEvidence = iota
+	weak                   // a server of either era may refuse like this
+	conclusive             // a server of the agreed era does not
 	signs
 )
 
-// SignOf returns the sign in a refusal by a server that was of an era.
-func SignOf(era protocol.Era, err error) Sign {
+// EvidenceOf returns the sign in a refusal by a server that was of an era.
+func EvidenceOf(era protocol.Era, err error) EraEvidence {
 	var answer *jsonrpc.Error
 	var status *streamable.StatusError
 	switch {
@@ -30,31 +31,31 @@ func SignOf(era protocol.Era, err error) Sign {
 		return signToModern(answer)
 	case errors.As(err, &answer):
 		return signToLegacy(answer)
-	case !errors.As(err, &status) || !status.Foreign():
+	case !errors.As(err, &status) || !status.MaybeUnknown():
 		return None
-	case status.Nowhere():
-		return plain
+	case status.NotServed():
+		return conclusive
 	}
 	return weak
 }
 
 // signToLegacy reads the refusal of a legacy request. A modern server looks first for the metadata
 // of a request, and many name it in the error (2026-07-28 §basic).
-func signToLegacy(e *jsonrpc.Error) Sign {
+func signToLegacy(e *jsonrpc.Error) EraEvidence {
 	switch {
 	case protocol.SpecCode(e.Code),
 		e.Code == jsonrpc.CodeInvalidParams && strings.Contains(e.Message, "_meta"):
-		return plain
+		return conclusive
 	case e.Code == jsonrpc.CodeInvalidParams, e.Code == codeNoSession:
 		return weak
 	}
 	return None
 }
 
-func signToModern(e *jsonrpc.Error) Sign {
+func signToModern(e *jsonrpc.Error) EraEvidence {
 	switch e.Code {
 	case protocol.CodeUnsupportedVersion:
-		return plain
+		return conclusive
 	case codeNotBegun, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound,
 		jsonrpc.CodeInvalidParams:
 		return weak
@@ -72,8 +73,8 @@ const (
 // Pauses after the host has asked a server, because of a refusal, whether it is another. Each is
 // twice as long as the one before, until the server was found to be another.
 const (
-	FirstDoubt = 100 * time.Millisecond
-	LastDoubt  = 10 * time.Second
+	FirstCheckPause = 100 * time.Millisecond
+	LastCheckPause  = 10 * time.Second
 )
 
 // pause is such a pause. The zero pause is over.
@@ -85,6 +86,6 @@ type pause struct {
 func (p *pause) over(now time.Time) bool { return !now.Before(p.until) }
 
 func (p *pause) grow(now time.Time) {
-	p.length = min(max(2*p.length, FirstDoubt), LastDoubt)
+	p.length = min(max(2*p.length, FirstCheckPause), LastCheckPause)
 	p.until = now.Add(p.length)
 }

@@ -108,13 +108,13 @@ func (s *scene) play(line string) {
 			if w[2] == "" {
 				d = &questions.Dialog{}
 			}
-			s.table.Asks(who, d)
+			s.table.SetDialog(who, d)
 			s.passable()
 		case "may":
-			s.table.Asks(who, &questions.Dialog{Passable: s.to.Now})
+			s.table.SetDialog(who, &questions.Dialog{Passable: s.to.Now})
 			s.passable()
 		case "lists":
-			s.table.Offers(who, map[string]bool{w[2]: true})
+			s.table.SetTools(who, map[string]bool{w[2]: true})
 		case "is":
 			s.is(who, w[2], w[3])
 		default:
@@ -144,10 +144,10 @@ func (s *scene) plain(what, arg string) {
 		s.to.Program = what == "program"
 		s.to.Bound, _ = strconv.Atoi(arg)
 	case "tool":
-		if to, ok := s.table.With(arg); ok {
+		if to, ok := s.table.FirstWithTool(arg); ok {
 			s.print("%s has it", to)
 		} else {
-			s.print("none has it: %v offer tools", s.table.Offer())
+			s.print("none has it: %v offer tools", s.table.AnyOffers())
 		}
 	case "wait":
 		s.wait(s.duration(arg))
@@ -180,7 +180,7 @@ func (s *scene) passable() {
 
 func (s *scene) wait(d time.Duration) {
 	s.to.Now = s.to.Now.Add(d)
-	for who, at := range order.Of(s.due) {
+	for who, at := range order.Sorted(s.due) {
 		if s.to.Now.Before(at) {
 			continue
 		}

@@ -74,20 +74,20 @@ func (t *Table[Ref]) Forget(ref Ref) {
 	t.all = slices.DeleteFunc(t.all, func(i *instance[Ref]) bool { return i.ref == ref })
 }
 
-// Offers records which tools an instance has, once it has announced that they changed.
-func (t *Table[Ref]) Offers(of Ref, tools map[string]bool) {
+// SetTools records which tools an instance has, once it has announced that they changed.
+func (t *Table[Ref]) SetTools(of Ref, tools map[string]bool) {
 	if i := t.of(of); i != nil {
 		i.tools = tools
 	}
 }
 
-// Offer reports whether any instance has announced that.
-func (t *Table[Ref]) Offer() bool {
+// AnyOffers reports whether any instance has announced that.
+func (t *Table[Ref]) AnyOffers() bool {
 	return slices.ContainsFunc(t.all, func(i *instance[Ref]) bool { return len(i.tools) > 0 })
 }
 
-// With returns the first instance that has a tool.
-func (t *Table[Ref]) With(tool string) (to Ref, ok bool) {
+// FirstWithTool returns the first instance that has a tool.
+func (t *Table[Ref]) FirstWithTool(tool string) (to Ref, ok bool) {
 	n := slices.IndexFunc(t.all, func(i *instance[Ref]) bool { return i.tools[tool] })
 	if n < 0 {
 		return to, false
@@ -95,8 +95,8 @@ func (t *Table[Ref]) With(tool string) (to Ref, ok bool) {
 	return t.all[n].ref, true
 }
 
-// Asks records what an instance is asking a user; nil for nothing.
-func (t *Table[Ref]) Asks(of Ref, has *questions.Dialog) {
+// SetDialog records what an instance is asking a user; nil for nothing.
+func (t *Table[Ref]) SetDialog(of Ref, has *questions.Dialog) {
 	if i := t.of(of); i != nil {
 		i.asks = has
 	}

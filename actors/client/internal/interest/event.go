@@ -21,7 +21,7 @@ type Event struct {
 	URI       string
 	URIs      []string
 	Level     string // empty for no wish
-	Missed    bool   // Wish: URIs may have changed after the session had given them up
+	Missed    bool   // Intent: URIs may have changed after the session had given them up
 	Alone     bool   // Level: the levels of other sessions no longer count
 	Late      bool   // Answered: too late for the client
 	Waiter    Waiter
@@ -36,21 +36,21 @@ type Op uint8
 
 // The events.
 const (
-	Wish     Op = iota + 1 // Session wants URIs, and log lines from Level on; Waiter gets the outcome
-	Call                   // Call is a client's call of Ask, about a resource
-	Leave                  // Session wants nothing any more
-	Follow                 // another connection wants URI for Session
-	Unfollow               // another connection does not any more
-	Level                  // another connection handed over a call of Session, which wants Level
-	Regain                 // Resources and Levels were given up, and are known again
-	Restore                // the server is new, and about to be ready
-	Answered               // the server has answered Ask, which may be that of Call
-	Crowded                // the server had no room for Ask
-	Retry                  // there may be room again
-	Again                  // the pause of Later is over
-	Expire                 // Hold is over
-	Settle                 // the server is ready
-	GiveUp                 // nobody waits for the server any longer
+	Intent    Op = iota + 1 // Session wants URIs, and log lines from Level on; Waiter gets the outcome
+	Call                    // Call is a client's call of Ask, about a resource
+	Leave                   // Session wants nothing any more
+	Follow                  // another connection wants URI for Session
+	Unfollow                // another connection does not any more
+	Level                   // another connection handed over a call of Session, which wants Level
+	Regain                  // Resources and Levels were given up, and are known again
+	Restore                 // the server is new, and about to be ready
+	Answered                // the server has answered Ask, which may be that of Call
+	QueueFull               // the server had no room for Ask
+	Retry                   // there may be room again
+	Again                   // the pause of Later is over
+	Expire                  // Hold is over
+	Settle                  // the server is ready
+	GiveUp                  // nobody waits for the server any longer
 )
 
 // Ask is a request to the server about a log level or a resource.

@@ -156,7 +156,7 @@ func (s *step) subscribed(uri string, in Event) {
 // follow asks the server to announce a resource, or to stop, on behalf of sessions that do not wait
 // for it themselves. It reports whether the server is asked by a request.
 func (s *step) follow(uri string, wanted, missed bool) (asked bool) {
-	_, ofExtensions := subscription.Named(uri)
+	_, ofExtensions := subscription.FilterFromName(uri)
 	switch {
 	case s.to.Listens && wanted:
 		s.out++

@@ -88,8 +88,8 @@ type scene struct {
 
 func play(t *testing.T, text string) string {
 	s := &scene{t: t, now: time.Unix(1_800_000_000, 0)}
-	s.account = quota.NewLedger(nil).Of("acme")
-	s.table = interest.New(s.account.Hold(quota.Subscriptions, 0), nil, nil)
+	s.account = quota.NewLedger(nil).Account("acme")
+	s.table = interest.New(s.account.Count(quota.Subscriptions, 0), nil, nil)
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "  ") {
 			continue // written again below
@@ -102,12 +102,12 @@ func play(t *testing.T, text string) string {
 		for uri := range s.table.Resources() {
 			bytes += len(uri)
 		}
-		if got := s.account.Kept(); got != int64(bytes) {
+		if got := s.account.Total(); got != int64(bytes) {
 			t.Errorf("after %q %d bytes count, want %d", line, got, bytes)
 		}
 	}
 	s.table.Abandon(errors.New("the end"))
-	if got := s.account.Kept(); got != 0 {
+	if got := s.account.Total(); got != 0 {
 		t.Errorf("%d bytes count at the end", got)
 	}
 	return s.script.String()
@@ -146,7 +146,7 @@ func (s *scene) play(who, does string, rest []string) {
 		switch does {
 		case "wishes", "misses":
 			s.step(interest.Event{
-				Op: interest.Wish, Session: who, Level: strings.Trim(rest[0], "-"), URIs: rest[1:],
+				Op: interest.Intent, Session: who, Level: strings.Trim(rest[0], "-"), URIs: rest[1:],
 				Missed: does == "misses", Waiter: waiter{s, who},
 			})
 		case "subscribes", "unsubscribes":
@@ -242,7 +242,7 @@ func (s *scene) step(in interest.Event) {
 	}
 	for a, ok := s.table.Next(); ok; a, ok = s.table.Next() {
 		if s.crowded {
-			s.step(interest.Event{Op: interest.Crowded, Ask: a})
+			s.step(interest.Event{Op: interest.QueueFull, Ask: a})
 			return
 		}
 		s.print("server < %s %s", a.Method, a.Value)

@@ -35,7 +35,7 @@ type step struct {
 func (t *Table) Step(now time.Time, to Server, in Event) []Effect {
 	s := step{Table: t, now: now, to: to}
 	switch in.Op {
-	case Wish:
+	case Intent:
 		s.wish(in)
 	case Call:
 		s.call(in)
@@ -52,14 +52,14 @@ func (t *Table) Step(now time.Time, to Server, in Event) []Effect {
 	case Restore:
 		s.restore()
 	case Answered:
-		s.crowded = false
+		s.queueFull = false
 		s.answered(in)
-	case Crowded:
+	case QueueFull:
 		s.out--
-		s.queue, s.crowded = slices.Insert(s.queue, 0, in.Ask), true
+		s.queue, s.queueFull = slices.Insert(s.queue, 0, in.Ask), true
 		s.do(Effect{Do: Pause})
 	case Retry:
-		s.crowded = false
+		s.queueFull = false
 	case Again:
 		s.again(in.URI)
 	case Expire:
@@ -79,10 +79,10 @@ func (t *Table) Step(now time.Time, to Server, in Event) []Effect {
 
 func (s *step) do(e Effect) { s.effects = append(s.effects, e) }
 
-// Next returns the next request to the server, if one may be sent now. Answered follows, or Crowded
-// at once.
+// Next returns the next request to the server, if one may be sent now. Answered follows, or
+// QueueFull at once.
 func (t *Table) Next() (a Ask, ok bool) {
-	if len(t.queue) == 0 || t.out >= AtOnce || t.crowded {
+	if len(t.queue) == 0 || t.out >= AtOnce || t.queueFull {
 		return a, false
 	}
 	a, t.queue = t.queue[0], t.queue[1:]
@@ -96,7 +96,7 @@ func (s *step) wish(in Event) {
 	if before, waits := s.wishes[in.Session]; waits {
 		s.do(Effect{Do: Grant, Waiter: before.from})
 	}
-	s.wishes[in.Session] = wish{in.Session, in.Level != "", in.Waiter}
+	s.wishes[in.Session] = intent{in.Session, in.Level != "", in.Waiter}
 	if in.Level != "" {
 		s.level(in.Session, in.Level, false)
 	}
@@ -114,7 +114,7 @@ func (s *step) wish(in Event) {
 
 // grant answers the wishes.
 func (s *step) grant(refused error) {
-	for session, w := range order.Of(s.wishes) {
+	for session, w := range order.Sorted(s.wishes) {
 		e := Effect{Do: Grant, Waiter: w.from}
 		if w.level {
 			e.Err = refused
@@ -132,7 +132,7 @@ func (s *step) leave(session string) {
 		s.do(Effect{Do: Grant, Waiter: w.from, Err: otp.ErrNoProc})
 	}
 	s.level(session, "", false)
-	for uri, who := range order.Of(s.uris) {
+	for uri, who := range order.Sorted(s.uris) {
 		if _, wants := who[session]; wants && s.letGo(uri, session) && s.to.Ready {
 			s.follow(uri, false, false)
 		}
@@ -141,8 +141,8 @@ func (s *step) leave(session string) {
 
 // regain restores what was wanted before the table was given up.
 func (s *step) regain(in Event) {
-	for uri, who := range order.Of(in.Resources) {
-		for session, agreed := range order.Of(who) {
+	for uri, who := range order.Sorted(in.Resources) {
+		for session, agreed := range order.Sorted(who) {
 			s.hold(uri, session, agreed)
 		}
 		if s.to.Ready {
@@ -164,13 +164,13 @@ func (s *step) regain(in Event) {
 // resource that was subscribed to before has changed meanwhile: that counts as a change.
 func (s *step) restore() {
 	s.askLevel(s.verbose())
-	for uri, who := range order.Of(s.uris) {
+	for uri, who := range order.Sorted(s.uris) {
 		maps.DeleteFunc(who, func(_ string, agreed bool) bool { return !agreed })
 		if len(who) == 0 {
 			s.drop(uri)
 			continue
 		}
-		for session := range order.Of(who) {
+		for session := range order.Sorted(who) {
 			s.do(Effect{Do: Serve, Session: session})
 		}
 		s.follow(uri, true, s.before[uri])

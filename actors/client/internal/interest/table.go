@@ -21,7 +21,7 @@ type Table struct {
 	bytes  int
 	kept   *quota.Reservation
 	levels map[string]string // log level, by session
-	wishes map[string]wish   // not granted yet, the last of each session
+	wishes map[string]intent // not granted yet, the last of each session
 	server                   // see Reset
 }
 
@@ -30,17 +30,17 @@ type server struct {
 	before map[string]bool // resources of an earlier server; true if their changes were missed
 	// asking has an entry for each resource that the server is being asked about, with those who wait
 	// for the answer.
-	asking   map[string][]waiter
-	later    map[string]bool // resources that the server is asked for again after a pause
-	leveling bool            // it is being asked for a level
-	refused  error           // its refusal of the last level
-	queue    []Ask           // not sent yet
-	crowded  bool            // the server had no room for the first, until Answered or Retry
-	out      int             // how many requests the server has not answered
-	until    time.Time       // calls wait until then; zero when they do not
+	asking    map[string][]waiter
+	later     map[string]bool // resources that the server is asked for again after a pause
+	leveling  bool            // it is being asked for a level
+	refused   error           // its refusal of the last level
+	queue     []Ask           // not sent yet
+	queueFull bool            // the server had no room for the first, until Answered or Retry
+	out       int             // how many requests the server has not answered
+	until     time.Time       // calls wait until then; zero when they do not
 }
 
-type wish struct {
+type intent struct {
 	session string
 	level   bool // it asked for a level too
 	from    Waiter
@@ -57,7 +57,7 @@ type waiter struct {
 // owns from here on.
 func New(kept *quota.Reservation, uris map[string]map[string]bool, levels map[string]string) Table {
 	t := Table{
-		uris: map[string]map[string]bool{}, levels: map[string]string{}, wishes: map[string]wish{},
+		uris: map[string]map[string]bool{}, levels: map[string]string{}, wishes: map[string]intent{},
 		kept: kept,
 	}
 	maps.Copy(t.uris, uris)
@@ -83,7 +83,7 @@ func (t *Table) Reset() {
 // Abandon gives up what is wanted. Everyone who waits is told why.
 func (t *Table) Abandon(why error) {
 	t.kept.Release()
-	for _, w := range order.Of(t.wishes) {
+	for _, w := range order.Sorted(t.wishes) {
 		w.from.Fail(why)
 	}
 }

@@ -24,7 +24,7 @@ type Dialog struct {
 // Dialog returns what others see of the question. The argument says how long its client has been
 // away.
 func (q *Question[To]) Dialog(away time.Duration) Dialog {
-	d := Dialog{Caller: q.Of, Method: q.Method, Since: q.Since, Modern: q.Bound}
+	d := Dialog{Caller: q.Of, Method: q.Method, Since: q.Since, Modern: q.OnlyDuringCall}
 	if !d.Modern {
 		d.Away = away
 	}

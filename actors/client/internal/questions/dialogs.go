@@ -19,8 +19,9 @@ type Dialogs struct {
 	shown   *Dialog              // of the connection, as the tree and the first connection know it
 }
 
-// Note remembers that a tool, prompt or resource asks its user. An empty name is not remembered.
-func (d *Dialogs) Note(asker string) {
+// NoteAsker remembers that a tool, prompt or resource asks its user. An empty name is not
+// remembered.
+func (d *Dialogs) NoteAsker(asker string) {
 	if asker == "" || len(d.askers) >= MaxAskers {
 		return
 	}

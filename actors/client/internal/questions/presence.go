@@ -8,10 +8,10 @@ import "time"
 // next.
 const GoneAfter = 4 * time.Second
 
-// Only returns the one session whose client is there. It reports soon if that takes time to tell:
-// one client is there, and all others have left, but some of them too lately to count as gone. A
-// single session is returned wherever its client is, because there is nobody else to ask.
-func Only(away map[string]time.Duration) (session string, soon bool) {
+// OnlyPresent returns the one session whose client is there. It reports soon if that takes time to
+// tell: one client is there, and all others have left, but some of them too lately to count as
+// gone. A single session is returned wherever its client is, because there is nobody else to ask.
+func OnlyPresent(away map[string]time.Duration) (session string, soon bool) {
 	if len(away) == 1 {
 		for session = range away {
 			return session, false

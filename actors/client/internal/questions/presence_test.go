@@ -26,7 +26,7 @@ func TestOnlyClientThatIsThereIsAsked(t *testing.T) {
 		"all are gone":         {away: map[string]time.Duration{"a": gone, "b": gone}},
 		"all have just left":   {away: map[string]time.Duration{"a": late, "b": gone}},
 	} {
-		if got, soon := Only(tt.away); got != tt.want || soon != tt.soon {
+		if got, soon := OnlyPresent(tt.away); got != tt.want || soon != tt.soon {
 			t.Errorf("%s: %q, %t, want %q, %t", name, got, soon, tt.want, tt.soon)
 		}
 	}

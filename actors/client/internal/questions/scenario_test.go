@@ -95,7 +95,7 @@ func (s *scene) play(line string) {
 		s.table.Take(w[3])
 	case "user answers":
 		if w[3] == "late" {
-			s.table.Get(w[2]).Late = 20
+			s.table.Get(w[2]).HeldBytes = 20
 			s.print("%d bytes wait", s.table.LateBytes(s.table.Get(w[2]).Call))
 		} else {
 			s.table.Take(w[2])
@@ -103,7 +103,7 @@ func (s *scene) play(line string) {
 	case "users are":
 		s.away = s.duration(w[4])
 	case "host notes":
-		s.dialogs.Note(w[2])
+		s.dialogs.NoteAsker(w[2])
 		s.print("it is known to ask: %v", s.dialogs.Asks(w[2]))
 	case "calls wait":
 		s.delay(strings.Fields(line)[2:])
@@ -137,7 +137,7 @@ func (s *scene) ask(w []string) {
 		q.Round = 1
 	} else {
 		q.Since = s.now
-		q.Of, q.Bound = questions.Caller{Session: w[5], Asker: w[6]}, w[7] == "modern"
+		q.Of, q.OnlyDuringCall = questions.Caller{Session: w[5], Asker: w[6]}, w[7] == "modern"
 	}
 	s.table.Add(q)
 }

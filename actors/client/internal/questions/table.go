@@ -15,19 +15,19 @@ const Max = 64
 
 // Question is a question that a client is answering.
 type Question[To any] struct {
-	ID     jsonrpc.ID // the server's own
-	Method string
-	To     To               // the client that is asked
-	Client protocol.Version // of the client that is asked; 0 when that is not known
-	Call   uint64           // the exchange it belongs to; 0 when none
-	Of     Caller           // of that exchange
-	Bound  bool             // nobody can answer it after the end of that exchange
+	ID             jsonrpc.ID // the server's own
+	Method         string
+	To             To               // the client that is asked
+	Client         protocol.Version // of the client that is asked; 0 when that is not known
+	Call           uint64           // the exchange it belongs to; 0 when none
+	Of             Caller           // of that exchange
+	OnlyDuringCall bool             // nobody can answer it after the end of that exchange
 	// Round is the number of a question that a modern server asks in a result, and that the host then
 	// asks a legacy client by a request (see package rounds). It is 0 for a request of the server.
-	Round int
-	Since time.Time         // when it was asked; zero for one of a round trip
-	Same  [sha256.Size]byte // by which other connections know it; zero when they need not
-	Late  int               // bytes of an answer that the server cannot be given yet; 0 for none
+	Round     int
+	Since     time.Time         // when it was asked; zero for one of a round trip
+	Same      [sha256.Size]byte // by which other connections know it; zero when they need not
+	HeldBytes int               // bytes of an answer that the server cannot be given yet; 0 for none
 }
 
 // Caller is what is told of a call while it asks its user.
@@ -78,13 +78,13 @@ func (t *Table[To]) Take(id string) *Question[To] {
 func (t *Table[To]) Len() int { return len(t.open) }
 
 // All iterates over the questions by their ids. A question that is taken out meanwhile is left out.
-func (t *Table[To]) All() iter.Seq2[string, *Question[To]] { return order.Of(t.open) }
+func (t *Table[To]) All() iter.Seq2[string, *Question[To]] { return order.Sorted(t.open) }
 
 // During iterates over the questions that a user is asked during one of the calls in flight.
 func (t *Table[To]) During(inFlight func(exchange uint64) bool) iter.Seq2[string, *Question[To]] {
 	return func(yield func(string, *Question[To]) bool) {
-		for id, q := range order.Of(t.open) {
-			if q.Round == 0 && q.Late == 0 && inFlight(q.Call) && !yield(id, q) {
+		for id, q := range order.Sorted(t.open) {
+			if q.Round == 0 && q.HeldBytes == 0 && inFlight(q.Call) && !yield(id, q) {
 				return
 			}
 		}
@@ -96,7 +96,7 @@ func (t *Table[To]) During(inFlight func(exchange uint64) bool) iter.Seq2[string
 func (t *Table[To]) LateBytes(call uint64) (n int) {
 	for _, q := range t.open {
 		if q.Call == call {
-			n += q.Late
+			n += q.HeldBytes
 		}
 	}
 	return n
@@ -108,7 +108,7 @@ func (t *Table[To]) LateBytes(call uint64) (n int) {
 func (t *Table[To]) Passable(calls iter.Seq[Call]) (since time.Time, ok bool) {
 	asked := map[uint64]time.Time{}
 	for _, q := range t.open {
-		if q.Round == 0 && q.Late == 0 && q.Since.After(asked[q.Call]) {
+		if q.Round == 0 && q.HeldBytes == 0 && q.Since.After(asked[q.Call]) {
 			asked[q.Call] = q.Since
 		}
 	}
