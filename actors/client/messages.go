@@ -19,21 +19,22 @@ import (
 // A connection receives request.Forward and request.Withdraw from the request manager, and the
 // messages below.
 
-// The message classes. Reserved (`Owed`) messages are always accepted, because their number is
-// bounded as noted here. Best-effort (`Sheddable`) messages are dropped first.
+// The message classes. Reserved messages are always accepted, because their number is bounded as
+// noted here. Best-effort messages are dropped first.
 //
-//	Question                      ordinary: the connection answers a question that is refused
-//	Tell, ElicitationCompleted, TaskStatus   best-effort: notifications
-//	Attach, SetSubscriptionIntent                  reserved: one for each request for which a session waits
-//	Retire                        reserved: one for each reload
-//	Stop, Restart                 reserved: one for each command of an operator
-//	Redial, Pause, Check          reserved: one for each report of an unreachable server
-//	Answer, Withdrawn             reserved: one for each Question
-//	Detach                        reserved: one for each Attach
-//	Forgotten                     reserved: one for each connection that lost its carried state
-//	Describe                      reserved: one for each start of the connection or the catalogue
-//	Report                        reserved: one for each state, and for each list fetched again
-//	Unused, Left                  reserved: one for each end of use, and of the connection
+//	Question                           ordinary: the connection answers a question that is refused
+//	ClientNotification, TaskStatus     best-effort: notifications
+//	ElicitationCompleted               best-effort: a notification
+//	AttachRequest, SubscriptionIntent  reserved: one for each request for which a session waits
+//	Retire                             reserved: one for each reload
+//	Stop, Restart                      reserved: one for each command of an operator
+//	Redial, Pause, Check               reserved: one for each report of an unreachable server
+//	Answer, Withdrawn                  reserved: one for each Question
+//	Detach                             reserved: one for each AttachRequest
+//	UsersForgotten                     reserved: one for each connection that lost its carried state
+//	Describe                           reserved: one for each start of the connection or catalogue
+//	Report                             reserved: one for each state, and each list fetched again
+//	Unused, AbandonedState             reserved: one for each end of use, and of the connection
 
 func (SubscriptionIntent) Class() otp.Class    { return otp.Reserved }
 func (*ClientNotification) Class() otp.Class   { return otp.BestEffort }
@@ -103,9 +104,9 @@ type Unused struct {
 	Why    string // in one word, for the log
 }
 
-// Left tells the catalogue that a connection was given up while sessions used it: which sessions
-// they are and what they had asked of the server. The next connection with this key starts with it.
-// A connection that goes on without its carried state gets it back.
+// AbandonedState tells the catalogue that a connection was given up while sessions used it: which
+// sessions they are and what they had asked of the server. The next connection with this key starts
+// with it. A connection that goes on without its carried state gets it back.
 type AbandonedState struct {
 	Server   string
 	Key      tenant.Key
@@ -122,8 +123,8 @@ type AbandonedState struct {
 	Bytes   int // size of what the catalogue keeps until the next connection
 }
 
-// abandonedRowBytes is the size in bytes that a session counts in each list of a Left, beside the
-// URIs there.
+// abandonedRowBytes is the size in bytes that a session counts in each list of an AbandonedState,
+// beside the URIs there.
 const abandonedRowBytes = 64
 
 // size returns how many bytes l keeps.

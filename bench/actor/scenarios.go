@@ -75,9 +75,9 @@ var Scenarios = []kit.Scenario{
 	},
 	{
 		Name: "mailbox", Title: "A message through the guarded mailbox",
-		Description: "Messages sent to one actor without waiting, from the first send until the last was " +
-			"handled, by the message. Beside it the same with " +
-			"protoactor's own mailbox, which has no bound.",
+		Description: "Messages sent to one actor without waiting, from the first send until the last " +
+			"was handled, by the message. Beside it the same with protoactor's own mailbox, which has " +
+			"no bound.",
 		Measure: measureMailbox,
 	},
 	{

@@ -27,7 +27,8 @@ var clientCancel = Kind{
 				"exactly is " +
 				"drawn"},
 		{Name: "era", Type: Text, Default: "legacy", Words: []string{"legacy", "modern"},
-			Description: "whether by a notification in a session, or by leaving a request that stands alone"},
+			Description: "whether by a notification in a session, or by leaving a request that stands " +
+				"alone"},
 	},
 	Prewarm: func(ctx context.Context, c Client, with Values) error {
 		if with.Text("era") != "modern" {

@@ -22,7 +22,8 @@ var clientHalfOpen = Kind{
 		{Name: "clients", Type: Number, Default: "8", Low: 1, High: 1000,
 			Description: "how many at once"},
 		{Name: "freed", Type: Duration, Default: "45s", Low: int64(time.Second), High: int64(time.Hour),
-			Description: "after which time the host has to have let go of them; they come back then and look"},
+			Description: "after which time the host has to have let go of them; they come back then and " +
+				"look"},
 	},
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		clients, freed := s.Params.Number("clients"), s.Params.Duration("freed")

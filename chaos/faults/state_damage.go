@@ -15,8 +15,9 @@ import (
 
 var stateDamage = Kind{
 	Name: "state.damage", Rows: []string{"F53", "F61"}, Aim: AtHost, Contends: true,
-	Needs:       NeedSameMachine | NeedOwnHost,
-	Description: "the host is killed, its file of state is damaged, and it is started again at the end",
+	Needs: NeedSameMachine | NeedOwnHost,
+	Description: "the host is killed, its file of state is damaged, and it is started again at the " +
+		"end",
 	Params: []Param{{
 		Name: "how", Type: Text, Default: "torn", Words: []string{"torn", "garbage", "version"},
 		Description: "the last line has no end, a line of garbage is in the middle, or the file is of " +

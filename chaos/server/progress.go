@@ -12,9 +12,10 @@ import (
 const maxProgress = 100_000
 
 var progress = Misbehaviour{
-	Name:        "progress",
-	Description: "it tells far more of a call's progress than anybody reads, and goes on after its end",
-	of:          []string{"tools/call"},
+	Name: "progress",
+	Description: "it tells far more of a call's progress than anybody reads, and goes on after its " +
+		"end",
+	of: []string{"tools/call"},
 	reply: func(_ context.Context, s *server, f Fault, m message, r reply) {
 		var p struct {
 			Meta struct {

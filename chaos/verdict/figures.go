@@ -65,8 +65,8 @@ func figures(r record.Record) (is, found string) {
 		return record.Unjudged, strings.Join(slices.Concat([]string{"the phases are too short"}, all,
 			missing), "; ")
 	case len(missing) > 0 && len(f) == 0 && len(unclear) == 0:
-		return record.Unjudged, strings.TrimPrefix(strings.Join(slices.Concat([]string{unmetPrecondition(r)}, all,
-			missing), "; "), "; ")
+		why := slices.Concat([]string{unmetPrecondition(r)}, all, missing)
+		return record.Unjudged, strings.TrimPrefix(strings.Join(why, "; "), "; ")
 	case len(all) == 0 && len(f) == 0:
 		return record.Unjudged, "none is expected"
 	case len(unclear) > 0 && len(f) == 0:

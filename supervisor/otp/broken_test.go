@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// runaway is carried state whose Fence ends the goroutine that calls it.
+// runaway is carried state whose Detach ends the goroutine that calls it.
 type runaway struct{ told *error }
 
 func (runaway) Detach() any            { runtime.Goexit(); return nil }
