@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // The extensions that mcpd knows by name. All others pass through unchanged.
@@ -77,8 +77,8 @@ func ParseClientCapabilities(raw jsontext.Value) (ClientCapabilities, error) {
 	if err != nil {
 		return ClientCapabilities{}, err
 	}
-	extensions, _ := splice.Get(c.raw, "extensions")
-	for m := range splice.Members(extensions) {
+	extensions, _ := jsonedit.Get(c.raw, "extensions")
+	for m := range jsonedit.Members(extensions) {
 		if want := wrongType(Client, "extensions", m.Value); want != "" {
 			return ClientCapabilities{}, InvalidParams("what is declared of extension " + quoted(m.Key()) +
 				" is not " + want)
@@ -90,7 +90,7 @@ func ParseClientCapabilities(raw jsontext.Value) (ClientCapabilities, error) {
 // withoutNulls returns an object without its null members. Depth is the number of levels of objects
 // to clean.
 func withoutNulls(raw jsontext.Value, depth int) jsontext.Value {
-	return splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
+	return jsonedit.MapMembers(raw, func(m jsonedit.Member) (jsontext.Value, bool) {
 		if depth > 1 && m.Value.Kind() == '{' {
 			return withoutNulls(m.Value, depth-1), true
 		}
@@ -116,7 +116,7 @@ func parseCapabilities(raw jsontext.Value, side Side) (capabilities, error) {
 	if raw.Kind() != '{' {
 		return capabilities{}, InvalidParams("capabilities is not an object")
 	}
-	for m := range splice.Members(raw) {
+	for m := range jsonedit.Members(raw) {
 		for _, path := range schemaCapabilities[side] {
 			name, flag, nested := strings.Cut(path, ".")
 			if !m.Is(name) {
@@ -124,7 +124,7 @@ func parseCapabilities(raw jsontext.Value, side Side) (capabilities, error) {
 			}
 			v := m.Value
 			if nested {
-				v, _ = splice.Get(v, flag)
+				v, _ = jsonedit.Get(v, flag)
 			}
 			if want := wrongType(side, path, v); want != "" {
 				return capabilities{}, InvalidParams("capabilities." + path + " is not " + want)
@@ -147,7 +147,7 @@ func (c capabilities) Settings(path string) (jsontext.Value, bool) {
 	v := c.raw
 	for path != "" {
 		name, rest, _ := strings.Cut(path, ".")
-		next, ok := splice.Get(v, name)
+		next, ok := jsonedit.Get(v, name)
 		if !ok {
 			return nil, false
 		}
@@ -156,7 +156,7 @@ func (c capabilities) Settings(path string) (jsontext.Value, bool) {
 			if path == "" {
 				break
 			}
-			return splice.Get(v, path)
+			return jsonedit.Get(v, path)
 		}
 	}
 	return v, len(v) > 0
@@ -186,12 +186,12 @@ func split(path string) []string {
 }
 
 func (c capabilities) with(path string, settings jsontext.Value) capabilities {
-	raw, err := splice.Set(c.raw, settings, split(path)...)
+	raw, err := jsonedit.Set(c.raw, settings, split(path)...)
 	// A value on the way is not an object, for example true: an object replaces it.
 	if err != nil {
 		name, _, _ := strings.Cut(path, ".")
-		bare, _ := splice.Delete(c.raw, name)
-		raw, _ = splice.Set(bare, settings, split(path)...)
+		bare, _ := jsonedit.Delete(c.raw, name)
+		raw, _ = jsonedit.Set(bare, settings, split(path)...)
 	}
 	return capabilities{raw}
 }
@@ -200,10 +200,10 @@ func (c capabilities) without(paths ...string) capabilities {
 	raw := c.raw
 	for _, path := range paths {
 		at, before := split(path), len(raw)
-		raw, _ = splice.Delete(raw, at...)
+		raw, _ = jsonedit.Delete(raw, at...)
 		if len(raw) < before && (at[0] == "experimental" || at[0] == "extensions") &&
 			(capabilities{raw}).isEmpty(at[0]) {
-			raw, _ = splice.Delete(raw, at[0]) // in other places {} is a declaration
+			raw, _ = jsonedit.Delete(raw, at[0]) // in other places {} is a declaration
 		}
 	}
 	return capabilities{raw}
@@ -211,8 +211,8 @@ func (c capabilities) without(paths ...string) capabilities {
 
 // isEmpty reports whether the member is an empty object or absent.
 func (c capabilities) isEmpty(name string) bool {
-	all, _ := splice.Get(c.raw, name)
-	for range splice.Members(all) {
+	all, _ := jsonedit.Get(c.raw, name)
+	for range jsonedit.Members(all) {
 		return false
 	}
 	return true
@@ -258,12 +258,12 @@ func (c ServerCapabilities) ForStorage(client ClientCapabilities) ServerCapabili
 	brief := c.standard()
 	for _, member := range extensionMembers {
 		declared := map[string]bool{}
-		mine, _ := splice.Get(client.raw, member)
-		for m := range splice.Members(mine) {
+		mine, _ := jsonedit.Get(client.raw, member)
+		for m := range jsonedit.Members(mine) {
 			declared[m.Key()] = declares(m.Value)
 		}
-		theirs, _ := splice.Get(c.raw, member)
-		for m := range splice.Members(theirs) {
+		theirs, _ := jsonedit.Get(c.raw, member)
+		for m := range jsonedit.Members(theirs) {
 			if name := m.Key(); declared[name] && declares(m.Value) {
 				brief = brief.With(member+"."+name, jsontext.Value("{}"))
 			}
@@ -319,14 +319,14 @@ func unite(a, b jsontext.Value, depth int) jsontext.Value {
 	case a.Kind() != '{' || b.Kind() != '{' || depth == 0:
 		return a
 	}
-	for m := range splice.Members(b) {
+	for m := range jsonedit.Members(b) {
 		name := m.Key()
-		mine, _ := splice.Get(a, name)
+		mine, _ := jsonedit.Get(a, name)
 		deeper := depth - 1
 		if name == "experimental" || name == "extensions" {
 			deeper = 1 // each extension is kept as a whole
 		}
-		a, _ = splice.Set(a, unite(mine, m.Value, deeper), name) // a is an object, so Set cannot fail
+		a, _ = jsonedit.Set(a, unite(mine, m.Value, deeper), name) // a is an object, so Set cannot fail
 	}
 	return a
 }
@@ -353,8 +353,8 @@ func (c ClientCapabilities) Intersect(carrier ClientCapabilities) ClientCapabili
 }
 
 func intersect(a, b jsontext.Value) jsontext.Value {
-	return splice.MapMembers(a, func(m splice.Member) (jsontext.Value, bool) {
-		theirs, ok := splice.Get(b, m.Key())
+	return jsonedit.MapMembers(a, func(m jsonedit.Member) (jsontext.Value, bool) {
+		theirs, ok := jsonedit.Get(b, m.Key())
 		switch {
 		case !ok || theirs.Kind() == 'n' || theirs.Kind() == 'f':
 			return nil, false

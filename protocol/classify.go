@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Incoming is a client's message as a transport receives it, before its era is known.
@@ -45,8 +45,8 @@ type Class struct {
 //	none of these                                 error: a session is required
 func (n Negotiation) Classify(a Incoming) (Class, error) {
 	// Params may be megabytes long, so _meta is searched for only once.
-	meta, _ := splice.Get(a.Params, "_meta")
-	if _, ok := splice.Get(meta, MetaProtocolVersion); ok {
+	meta, _ := jsonedit.Get(a.Params, "_meta")
+	if _, ok := jsonedit.Get(meta, MetaProtocolVersion); ok {
 		return n.modern(a, meta)
 	}
 	header, known := ParseVersion(a.Header)
@@ -81,7 +81,7 @@ func (n Negotiation) modern(a Incoming, raw jsontext.Value) (Class, error) {
 	meta := Meta{}
 	var err error
 	if a.Notification {
-		meta.Version, _ = splice.GetString(raw, MetaProtocolVersion)
+		meta.Version, _ = jsonedit.GetString(raw, MetaProtocolVersion)
 	} else if meta, err = parseMeta(raw); err != nil {
 		return c, err
 	}

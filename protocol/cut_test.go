@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/subscription"
 )
 
@@ -47,7 +47,7 @@ func TestRequestThatIsCutByTheEndOfItsTenant(t *testing.T) {
 	if string(ended) != want {
 		t.Errorf("got %s, want %s", ended, want)
 	}
-	if id, _ := splice.GetString(ended, "_meta", "mcpd/incident"); id != "abc" {
+	if id, _ := jsonedit.GetString(ended, "_meta", "mcpd/incident"); id != "abc" {
 		t.Errorf("incident %q", id)
 	}
 }

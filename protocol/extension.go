@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // extensionMembers lists the members of capabilities that name extensions. Revisions without
@@ -31,8 +31,8 @@ func IsKnownMethod(method string) bool {
 // method table knows its methods.
 func (g Gate) SharesExtension() bool {
 	for _, member := range extensionMembers {
-		theirs, _ := splice.Get(g.Server.raw, member)
-		for m := range splice.Members(theirs) {
+		theirs, _ := jsonedit.Get(g.Server.raw, member)
+		for m := range jsonedit.Members(theirs) {
 			name := m.Key()
 			if name != ExtensionTasks && declares(m.Value) && g.Client.declares(member+"."+name) {
 				return true
@@ -45,8 +45,8 @@ func (g Gate) SharesExtension() bool {
 // HasExtensions reports whether a client declared any extension other than the tasks extension.
 func (c ClientCapabilities) HasExtensions() bool {
 	for _, member := range extensionMembers {
-		mine, _ := splice.Get(c.raw, member)
-		for m := range splice.Members(mine) {
+		mine, _ := jsonedit.Get(c.raw, member)
+		for m := range jsonedit.Members(mine) {
 			if declares(m.Value) && m.Key() != ExtensionTasks {
 				return true
 			}
@@ -63,8 +63,8 @@ func declares(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' && v
 func (c ClientCapabilities) otherExtensions() Fingerprint {
 	var h hash.Hash // nil until the first such extension; most clients declare none
 	for _, member := range extensionMembers {
-		all, _ := splice.Get(c.raw, member)
-		for m := range splice.Members(all) {
+		all, _ := jsonedit.Get(c.raw, member)
+		for m := range jsonedit.Members(all) {
 			name := m.Key()
 			if !declares(m.Value) || member == "extensions" && slices.Contains(knownExtensions, name) {
 				continue
@@ -89,8 +89,8 @@ func (c ClientCapabilities) otherExtensions() Fingerprint {
 // withoutOtherExtensions is c without the extensions that the host does not understand.
 func (c ClientCapabilities) withoutOtherExtensions() ClientCapabilities {
 	for _, member := range extensionMembers {
-		all, _ := splice.Get(c.raw, member)
-		for m := range splice.Members(all) {
+		all, _ := jsonedit.Get(c.raw, member)
+		for m := range jsonedit.Members(all) {
 			if name := m.Key(); member != "extensions" || !slices.Contains(knownExtensions, name) {
 				c = c.Without(member + "." + name)
 			}
@@ -103,7 +103,7 @@ func (c ClientCapabilities) withoutOtherExtensions() ClientCapabilities {
 // methods the host can answer for all servers together. Extensions are left out, because their
 // methods do not name a server. Only MCP Apps stays, because it has no methods.
 func (c ServerCapabilities) Merged() (merged ServerCapabilities) {
-	for m := range splice.Members(c.raw) {
+	for m := range jsonedit.Members(c.raw) {
 		name := m.Key()
 		if name == "experimental" || name == "extensions" || !declares(m.Value) ||
 			!slices.Contains(schemaCapabilities[Server], name) {

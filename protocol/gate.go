@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Gate decides whether a message may pass between a client and a server that agreed on a revision
@@ -153,7 +153,7 @@ func (g Gate) detail(method string, params jsontext.Value) error {
 	switch method {
 	case "elicitation/create":
 		mode := "form"
-		if v, ok := splice.GetString(params, "mode"); ok {
+		if v, ok := jsonedit.GetString(params, "mode"); ok {
 			mode = v
 		}
 		if mode != "form" && mode != "url" || !g.Client.Has("elicitation."+mode) {
@@ -161,7 +161,7 @@ func (g Gate) detail(method string, params jsontext.Value) error {
 		}
 	case "sampling/createMessage":
 		for _, member := range []string{"tools", "toolChoice"} {
-			if _, ok := splice.Get(params, member); ok && !g.Client.Has("sampling.tools") {
+			if _, ok := jsonedit.Get(params, member); ok && !g.Client.Has("sampling.tools") {
 				return InvalidParams("sampling with " + member + " was not declared")
 			}
 		}

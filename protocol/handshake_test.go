@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/session"
-	"mcpd/protocol/splice"
 )
 
 // The 21 tests in six categories that S0-37 to S0-43 require, under their names.
@@ -56,7 +56,7 @@ func initializeResult(t testing.TB, params string) jsontext.Value {
 
 func expect(t *testing.T, got jsontext.Value, want string, path ...string) {
 	t.Helper()
-	if v, _ := splice.Get(got, path...); string(v) != want {
+	if v, _ := jsonedit.Get(got, path...); string(v) != want {
 		t.Errorf("%v: got %s, want %s in %s", path, v, want, got)
 	}
 }
@@ -297,10 +297,10 @@ func TestCheckExperimentalCapability(t *testing.T) {
 
 func TestIncludeTaskCapabilityInServerResponse(t *testing.T) {
 	latest := `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`
-	if _, ok := splice.Get(initializeResult(t, latest), "capabilities", "tasks"); !ok {
+	if _, ok := jsonedit.Get(initializeResult(t, latest), "capabilities", "tasks"); !ok {
 		t.Error("2025-11-25: tasks are not advertised")
 	}
-	if _, ok := splice.Get(initializeResult(t, initializeParams), "capabilities", "tasks"); ok {
+	if _, ok := jsonedit.Get(initializeResult(t, initializeParams), "capabilities", "tasks"); ok {
 		t.Error("2025-06-18: tasks are advertised")
 	}
 }

@@ -3,7 +3,7 @@ package protocol
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Implementation is clientInfo or serverInfo: the name and version that a peer claims for itself.
@@ -17,8 +17,8 @@ type Implementation struct {
 // ParseImplementation reads the object. It returns an *Error with ConditionInvalidParams if name or
 // version is missing; every revision requires both.
 func ParseImplementation(raw jsontext.Value) (Implementation, error) {
-	name, okName := splice.GetString(raw, "name")
-	version, okVersion := splice.GetString(raw, "version")
+	name, okName := jsonedit.GetString(raw, "name")
+	version, okVersion := jsonedit.GetString(raw, "version")
 	switch {
 	case raw.Kind() != '{':
 		return Implementation{}, InvalidParams("implementation information is not an object")
@@ -52,15 +52,16 @@ func serverInfo(raw jsontext.Value) Implementation {
 // textMember returns a member of an object as text, and the object with that text as the member. A
 // number becomes its digits, as in "version": 1.2. Any other value becomes empty.
 func textMember(object jsontext.Value, name string) (string, jsontext.Value) {
-	said, _ := splice.Get(object, name)
-	text, ok := splice.Unquote(said)
+	said, _ := jsonedit.Get(object, name)
+	text, ok := jsonedit.Unquote(said)
 	if ok {
 		return text, object
 	}
 	if said.Kind() == '0' {
 		text = string(said)
 	}
-	object, _ = splice.Set(object, splice.Quote(text), name) // object is an object, so Set cannot fail
+	// object is an object, so Set cannot fail
+	object, _ = jsonedit.Set(object, jsonedit.Quote(text), name)
 	return text, object
 }
 
@@ -76,10 +77,10 @@ func (i Implementation) Raw() jsontext.Value {
 func (i Implementation) Shape(v Version) jsontext.Value {
 	raw := i.Raw()
 	if !v.Has(Titles) {
-		raw = splice.Without(raw, "title")
+		raw = jsonedit.Without(raw, "title")
 	}
 	if !v.Has(Icons) {
-		raw = splice.Without(raw, "icons", "description", "websiteUrl")
+		raw = jsonedit.Without(raw, "icons", "description", "websiteUrl")
 	}
 	return raw
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // InitializeParams are the params of initialize (2025-11-25 §basic/lifecycle).
@@ -29,7 +29,7 @@ func ParseInitialize(params jsontext.Value) (InitializeParams, error) {
 		return InitializeParams{}, err
 	}
 	for _, name := range []string{"capabilities", "clientInfo"} {
-		if _, ok := splice.Get(params, name); !ok {
+		if _, ok := jsonedit.Get(params, name); !ok {
 			return InitializeParams{}, InvalidParams(name + " is missing")
 		}
 	}
@@ -41,7 +41,7 @@ func readInitialize(params jsontext.Value) (p InitializeParams, err error) {
 	if params.Kind() != '{' {
 		return p, InvalidParams("params is not an object")
 	}
-	for m := range splice.Members(params) {
+	for m := range jsonedit.Members(params) {
 		name := m.Key()
 		if len(m.Value) > MaxDeclaration && (name == "capabilities" || name == "clientInfo") {
 			return InitializeParams{}, InvalidParams(fmt.Sprintf("%s is larger than %d bytes", name,
@@ -50,7 +50,7 @@ func readInitialize(params jsontext.Value) (p InitializeParams, err error) {
 		switch name {
 		case "protocolVersion":
 			ok := false
-			if p.Version, ok = splice.Unquote(m.Value); !ok || p.Version == "" {
+			if p.Version, ok = jsonedit.Unquote(m.Value); !ok || p.Version == "" {
 				return InitializeParams{}, InvalidParams("protocolVersion is not a string")
 			}
 		case "capabilities":
@@ -129,7 +129,7 @@ func (r InitializeResult) result(info jsontext.Value) jsontext.Value {
 	d = append(d, info...)
 	if r.Instructions != "" {
 		d = append(d, `,"instructions":`...)
-		d = append(d, splice.Quote(r.Instructions)...)
+		d = append(d, jsonedit.Quote(r.Instructions)...)
 	}
 	return append(d, '}')
 }
@@ -138,16 +138,16 @@ func (r InitializeResult) result(info jsontext.Value) jsontext.Value {
 // keeps. Only protocolVersion is required. Capabilities may be null. The name and version of the
 // server may be missing. The error is an *Error with ConditionInvalidParams.
 func ParseInitializeResult(result jsontext.Value) (r InitializeResult, err error) {
-	for m := range splice.Members(result) {
+	for m := range jsonedit.Members(result) {
 		switch m.Key() {
 		case "protocolVersion":
-			r.Version, _ = splice.Unquote(m.Value)
+			r.Version, _ = jsonedit.Unquote(m.Value)
 		case "capabilities":
 			r.Capabilities, err = ParseServerCapabilities(m.Value)
 		case "serverInfo":
 			r.Info = serverInfo(m.Value)
 		case "instructions":
-			r.Instructions, _ = splice.Unquote(m.Value)
+			r.Instructions, _ = jsonedit.Unquote(m.Value)
 		}
 		if err != nil {
 			return InitializeResult{}, err
@@ -189,7 +189,7 @@ func (r DiscoverResult) Result() jsontext.Value {
 	d = append(d, r.Capabilities.Raw()...)
 	if r.Instructions != "" {
 		d = append(d, `,"instructions":`...)
-		d = append(d, splice.Quote(r.Instructions)...)
+		d = append(d, jsonedit.Quote(r.Instructions)...)
 	}
 	d = append(d, `,"_meta":{"`+MetaServerInfo+`":`...)
 	d = append(d, r.Info.Raw()...)
@@ -201,23 +201,23 @@ func (r DiscoverResult) Result() jsontext.Value {
 // send it. It returns an *Error with ConditionInvalidParams if supportedVersions is missing or
 // capabilities are malformed.
 func ParseDiscover(result jsontext.Value) (r DiscoverResult, err error) {
-	list, _ := splice.Get(result, "supportedVersions")
-	for v := range splice.Elements(list) {
-		if name, ok := splice.Unquote(v); ok {
+	list, _ := jsonedit.Get(result, "supportedVersions")
+	for v := range jsonedit.Elements(list) {
+		if name, ok := jsonedit.Unquote(v); ok {
 			r.Versions = append(r.Versions, name)
 		}
 	}
 	if len(r.Versions) == 0 {
 		return DiscoverResult{}, InvalidParams("supportedVersions is missing")
 	}
-	declared, _ := splice.Get(result, "capabilities")
+	declared, _ := jsonedit.Get(result, "capabilities")
 	if r.Capabilities, err = ParseServerCapabilities(declared); err != nil {
 		return DiscoverResult{}, err
 	}
-	r.Instructions, _ = splice.GetString(result, "instructions")
-	info, ok := splice.Get(result, "_meta", MetaServerInfo)
+	r.Instructions, _ = jsonedit.GetString(result, "instructions")
+	info, ok := jsonedit.Get(result, "_meta", MetaServerInfo)
 	if !ok {
-		info, ok = splice.Get(result, "serverInfo")
+		info, ok = jsonedit.Get(result, "serverInfo")
 	}
 	if ok {
 		r.Info = serverInfo(info)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // The members of _meta that MCP defines (2026-07-28 §basic).
@@ -33,7 +33,7 @@ type Meta struct {
 // IsModern reports whether params name a revision in _meta, which makes the request a modern one.
 // The other members of _meta exist in both eras.
 func IsModern(params jsontext.Value) bool {
-	_, ok := splice.Get(params, "_meta", MetaProtocolVersion)
+	_, ok := jsonedit.Get(params, "_meta", MetaProtocolVersion)
 	return ok
 }
 
@@ -41,7 +41,7 @@ func IsModern(params jsontext.Value) bool {
 // if the required version or capabilities are missing, or if a member is malformed (2026-07-28
 // §basic).
 func ParseMeta(params jsontext.Value) (Meta, error) {
-	meta, _ := splice.Get(params, "_meta")
+	meta, _ := jsonedit.Get(params, "_meta")
 	return parseMeta(meta)
 }
 
@@ -50,17 +50,17 @@ func parseMeta(meta jsontext.Value) (m Meta, err error) {
 		return Meta{}, InvalidParams("_meta is missing")
 	}
 	declared := false
-	for member := range splice.Members(meta) {
+	for member := range jsonedit.Members(meta) {
 		switch v := member.Value; {
 		case member.Is(MetaProtocolVersion):
-			m.Version, _ = splice.Unquote(v)
+			m.Version, _ = jsonedit.Unquote(v)
 		case member.Is(MetaClientCapabilities):
 			declared = true
 			m.Capabilities, err = ParseClientCapabilities(v)
 		case member.Is(MetaClientInfo):
 			m.Info, err = ParseImplementation(v)
 		case member.Is(MetaLogLevel):
-			if m.LogLevel, _ = splice.Unquote(v); !ValidLogLevel(m.LogLevel) {
+			if m.LogLevel, _ = jsonedit.Unquote(v); !ValidLogLevel(m.LogLevel) {
 				err = InvalidLogLevel("_meta."+MetaLogLevel, m.LogLevel)
 			}
 		}
@@ -80,7 +80,7 @@ func parseMeta(meta jsontext.Value) (m Meta, err error) {
 // Set returns params with the members of m in _meta. Params may be empty. Other members of _meta
 // stay.
 func (m Meta) Set(params jsontext.Value) jsontext.Value {
-	meta, _ := splice.Get(params, "_meta")
+	meta, _ := jsonedit.Get(params, "_meta")
 	capabilities, info := m.Capabilities.Raw(), jsontext.Value(nil)
 	if m.Info.Name != "" {
 		info = m.Info.Raw()
@@ -89,7 +89,7 @@ func (m Meta) Set(params jsontext.Value) jsontext.Value {
 	// 64 bytes more for the version, the log level and the punctuation.
 	all := make([]byte, 1, len(meta)+len(capabilities)+len(info)+names+64)
 	all[0] = '{'
-	for member := range splice.Members(meta) { // CheckMeta ensured that _meta is an object
+	for member := range jsonedit.Members(meta) { // CheckMeta ensured that _meta is an object
 		switch {
 		case member.Is(MetaProtocolVersion), member.Is(MetaClientCapabilities):
 		case len(info) > 0 && member.Is(MetaClientInfo), m.LogLevel != "" && member.Is(MetaLogLevel):
@@ -105,7 +105,7 @@ func (m Meta) Set(params jsontext.Value) jsontext.Value {
 	if m.LogLevel != "" {
 		all, _ = jsontext.AppendQuote(append(all, `,"`+MetaLogLevel+`":`...), m.LogLevel)
 	}
-	params, _ = splice.Set(params, append(all, '}'), "_meta")
+	params, _ = jsonedit.Set(params, append(all, '}'), "_meta")
 	return params
 }
 
@@ -115,12 +115,12 @@ func AdmitMeta(m jsonrpc.Message) (jsonrpc.Message, error) {
 	if !m.MayHave("_meta") {
 		return m, nil
 	}
-	meta, ok := splice.Get(m.Outline(), "_meta")
+	meta, ok := jsonedit.Get(m.Outline(), "_meta")
 	switch {
 	case !ok:
 		return m, nil
 	case meta.Kind() == 'n':
-		params, _ := splice.Delete(m.Params, "_meta")
+		params, _ := jsonedit.Delete(m.Params, "_meta")
 		return m.WithParams(params), nil
 	}
 	return m, checkMeta(meta)
@@ -129,7 +129,7 @@ func AdmitMeta(m jsonrpc.Message) (jsonrpc.Message, error) {
 // CheckMeta returns an *Error with ConditionInvalidParams if _meta is not an object or exceeds
 // MaxMetaBytes, MaxMetaKeys in one object, or MaxMetaDepth.
 func CheckMeta(params jsontext.Value) error {
-	if meta, ok := splice.Get(params, "_meta"); ok {
+	if meta, ok := jsonedit.Get(params, "_meta"); ok {
 		return checkMeta(meta)
 	}
 	return nil
@@ -154,13 +154,13 @@ func within(v jsontext.Value, depth int) bool {
 	switch v.Kind() {
 	case '{':
 		n := 0
-		for m := range splice.Members(v) {
+		for m := range jsonedit.Members(v) {
 			if n++; n > MaxMetaKeys || depth == 0 || !within(m.Value, depth-1) {
 				return false
 			}
 		}
 	case '[':
-		for e := range splice.Elements(v) {
+		for e := range jsonedit.Elements(v) {
 			if depth == 0 || !within(e, depth-1) {
 				return false
 			}
@@ -172,17 +172,17 @@ func within(v jsontext.Value, depth int) bool {
 // ProgressToken returns the progress token of a request as raw JSON, and whether there is one. 0
 // and "" are valid tokens.
 func ProgressToken(params jsontext.Value) (jsontext.Value, bool) {
-	token, ok := splice.Get(params, "_meta", MetaProgressToken)
+	token, ok := jsonedit.Get(params, "_meta", MetaProgressToken)
 	return token, ok && (token.Kind() == '"' || token.Kind() == '0')
 }
 
 // SetProgressToken returns params with another progress token. An empty token removes it.
 func SetProgressToken(params, token jsontext.Value) jsontext.Value {
 	if len(token) == 0 {
-		params, _ = splice.Delete(params, "_meta", MetaProgressToken)
+		params, _ = jsonedit.Delete(params, "_meta", MetaProgressToken)
 		return params
 	}
-	changed, err := splice.Set(params, token, "_meta", MetaProgressToken)
+	changed, err := jsonedit.Set(params, token, "_meta", MetaProgressToken)
 	if err != nil {
 		return params // params or _meta is not an object, so the sender asked for no progress
 	}

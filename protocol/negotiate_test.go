@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // C1, C3, S0-17 to S0-21, S2-9, S4-11, S4-88.
@@ -90,7 +90,7 @@ func TestRefusalNamesTheOtherEra(t *testing.T) {
 	_, legacy := protocol.Negotiation{Floor: protocol.V20260728}.Initialize("2025-11-25")
 	for err, want := range map[error]string{modern: `["2025-06-18","2025-03-26"]`,
 		legacy: `["2026-07-28"]`} {
-		if got, _ := splice.Get(protocol.Translate(err, protocol.Latest).Data,
+		if got, _ := jsonedit.Get(protocol.Translate(err, protocol.Latest).Data,
 			"supported"); string(got) != want {
 			t.Errorf("%v: supported is %s, want %s", err, got, want)
 		}

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/tasks"
 )
 
@@ -43,13 +43,13 @@ func TestOutlineDecidesAsTheWhole(t *testing.T) {
 		class, refused := protocol.Negotiation{}.Classify(protocol.Incoming{
 			Method: "tools/call", Params: v, HTTP: true, Header: "2026-07-28",
 		})
-		level, _ := splice.GetString(v, "_meta", protocol.MetaLogLevel)
-		token, _ := splice.Get(v, "_meta", "progressToken")
-		kind, _ := splice.GetString(v, "resultType")
+		level, _ := jsonedit.GetString(v, "_meta", protocol.MetaLogLevel)
+		token, _ := jsonedit.Get(v, "_meta", "progressToken")
+		kind, _ := jsonedit.GetString(v, "resultType")
 		short := func(s string) string { return s[:min(len(s), 1000)] }
 		return short(fmt.Sprint(protocol.IsModern(v), protocol.CheckMeta(v), class.Era, class.Version,
 			refused, mrtr.IsRetry(v), mrtr.TypeOf(v), tasks.RetentionOf(v), level, token,
-			splice.Kind(v, "task"), splice.Kind(v, "isError"), kind == "task", kind == "input_required"))
+			jsonedit.Kind(v, "task"), jsonedit.Kind(v, "isError"), kind == "task", kind == "input_required"))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var members []string

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Pages records the pages of one paginated list that were read, so that a reader detects the end of
@@ -21,8 +21,8 @@ func (p *Pages) Len() int { return len(p.read) }
 // page with the same cursor also ends the list, because it leads to nothing new; again reports that
 // case. List is the name of the result's array, for example "tools".
 func (p *Pages) Next(result jsontext.Value, list string) (cursor jsontext.Value, again bool) {
-	items, _ := splice.Get(result, list)
-	next, _ := splice.Get(result, "nextCursor")
+	items, _ := jsonedit.Get(result, list)
+	next, _ := jsonedit.Get(result, "nextCursor")
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d ", len(items))
 	sum.Write(items)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // parameter is a member of params that has the same JSON type in every schema.
@@ -56,7 +56,7 @@ func CheckParams(m jsonrpc.Message) error {
 		default:
 			params = m.Outline()
 		}
-		switch kind := splice.Kind(params, p.path...); {
+		switch kind := jsonedit.Kind(params, p.path...); {
 		case kind == 0 && p.required:
 			wrong = " is missing"
 		case kind == 0 || kind == p.kind || kind == 'n' && !p.required:

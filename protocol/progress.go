@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Progress holds the last progress value of one request that was passed on to its client. The zero
@@ -20,15 +20,15 @@ var optional = map[string]jsontext.Kind{"total": '0', "message": '"'}
 // notification on at all. The value of progress must be a number and must increase (2025-11-25
 // §basic/utilities/progress). Next removes an optional member that has the wrong type.
 func (p *Progress) Next(params jsontext.Value) (jsontext.Value, bool) {
-	v, _ := splice.Get(params, "progress")
+	v, _ := jsonedit.Get(params, "progress")
 	n, err := strconv.ParseFloat(string(v), 64)
 	if last := p.last.Load(); err != nil || last != nil && n <= *last {
 		return nil, false
 	}
 	p.last.Store(&n)
 	for name, kind := range optional {
-		if m, ok := splice.Get(params, name); ok && m.Kind() != kind {
-			params = splice.Without(params, name)
+		if m, ok := jsonedit.Get(params, name); ok && m.Kind() != kind {
+			params = jsonedit.Without(params, name)
 		}
 	}
 	return params, true

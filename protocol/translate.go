@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // Translate converts err to the JSON-RPC error for a peer of that revision. It converts an *Error,
@@ -104,7 +104,7 @@ func HTTPStatus(err error, v Version, session bool) int {
 // gets 200, because it is an answer and not a failure of HTTP: clients display another status
 // instead of the code. The exception is -32021, which has its own status regardless of its origin.
 func AnswerStatus(e *jsonrpc.Error, v Version) int {
-	reason, _ := splice.GetString(e.Data, "reason")
+	reason, _ := jsonedit.GetString(e.Data, "reason")
 	if e.Code == CodeMissingCapability || isReason(reason) {
 		return CodeStatus(e.Code, v)
 	}
@@ -156,7 +156,7 @@ const retryKey = "retryAfterMs"
 
 // RetryAfter reads the time until a retry from the data of a translated error; 0 if there is none.
 func RetryAfter(e *jsonrpc.Error) time.Duration {
-	raw, _ := splice.Get(e.Data, retryKey)
+	raw, _ := jsonedit.Get(e.Data, retryKey)
 	ms, _ := strconv.ParseInt(string(raw), 10, 32)
 	return time.Duration(ms) * time.Millisecond
 }

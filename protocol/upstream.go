@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Timeout returns the error of a request that had no answer within the given time.
@@ -57,7 +57,7 @@ func UpstreamRemoved(server string, maybeExecuted bool, cause error) *Error {
 		Data:      unansweredData(server, maybeExecuted), Cause: cause,
 	}
 	// e.Data is an object, so Set cannot fail.
-	e.Data, _ = splice.Set(e.Data, jsontext.Value("false"), "retryable")
+	e.Data, _ = jsonedit.Set(e.Data, jsontext.Value("false"), "retryable")
 	if maybeExecuted {
 		e.Message += "; it may have executed the request"
 	}

@@ -282,7 +282,8 @@ func sessionError(tenant string, err error) error {
 func (h *Edge) Lookup(_ context.Context, ep streamable.Endpoint,
 	id string) (streamable.Session, error) {
 	s, ok := h.Index.Get(id)
-	if !ok || s.Endpoint() != ep || s.Record() == nil || s.Closed() || s.IsPeer() || s.Terms() != nil {
+	if !ok || s.Endpoint() != ep || s.Record() == nil || s.Closed() || s.IsPeer() ||
+		s.Negotiated() != nil {
 		return nil, streamable.ErrNoSession
 	}
 	s.Wake()

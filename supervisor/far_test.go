@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // far is a server behind a URL that keeps nothing of what it reads. It answers calls of these
@@ -41,7 +41,7 @@ func (f *far) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head := make([]byte, beginning)
 	n, _ := io.ReadFull(r.Body, head)
 	head = head[:n]
-	id, _ := splice.Get(append(head, "}}}}"...), "id")
+	id, _ := jsonedit.Get(append(head, "}}}}"...), "id")
 	answer := func(result string) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)

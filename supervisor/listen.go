@@ -92,7 +92,7 @@ func (h *host) mcp() (suture.Service, error) {
 		},
 	})
 	path := func(r *http.Request) string { return h.now().path(r) }
-	served := serve(path, handler, negotiate.NewHandler(negotiation{h.edge}, handler))
+	served := serve(path, handler, negotiate.NewHandler(negotiationHost{h.edge}, handler))
 	if h.options.SafeReason != "" {
 		served = refuseAll()
 	}

@@ -7,19 +7,19 @@ import (
 	"mcpd/actors/session"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 	"mcpd/transport/negotiate"
 	"mcpd/transport/streamable"
 )
 
-// negotiation is the Edge as the negotiation API sees it. Its clients are served like clients of
-// the newest revision, whose requests are self-contained too.
-type negotiation struct{ *Edge }
+// negotiationHost is the Edge as the negotiation API sees it. Its clients are served like clients
+// of the newest revision, whose requests are self-contained too.
+type negotiationHost struct{ *Edge }
 
-var _ negotiate.Host = negotiation{}
+var _ negotiate.Host = negotiationHost{}
 
 // Target finds the endpoint and the name in a path, and who is calling.
-func (n negotiation) Target(r *http.Request) (negotiate.Target, *protocol.Error) {
+func (n negotiationHost) Target(r *http.Request) (negotiate.Target, *protocol.Error) {
 	action, ok := tenant.ParseAction(n.now().path(r), r.URL.RawQuery)
 	if !ok {
 		return negotiate.Target{}, protocol.EndpointNotFound()
@@ -34,16 +34,16 @@ func (n negotiation) Target(r *http.Request) (negotiate.Target, *protocol.Error)
 }
 
 // Rules returns the negotiation rules of the tenant.
-func (n negotiation) Rules(ep streamable.Endpoint) terms.Rules {
+func (n negotiationHost) Rules(ep streamable.Endpoint) negotiation.Rules {
 	if t := n.now().tenants[ep.Tenant]; t != nil {
-		return t.Terms
+		return t.NegotiationRules
 	}
-	return terms.Rules{}
+	return negotiation.Rules{}
 }
 
 // Open makes a session for one client.
-func (n negotiation) Open(ctx context.Context, ep streamable.Endpoint,
-	c *terms.Client) (negotiate.Session, error) {
+func (n negotiationHost) Open(ctx context.Context, ep streamable.Endpoint,
+	c *negotiation.Client) (negotiate.Session, error) {
 	peer, err := n.peer(ep, c)
 	if err != nil {
 		return nil, err
@@ -52,14 +52,14 @@ func (n negotiation) Open(ctx context.Context, ep streamable.Endpoint,
 		return nil, err
 	}
 	return some(n.start(ctx, session.OpenRequest{
-		Endpoint: ep, Peer: peer, Terms: c, Idle: n.Rules(ep).Idle,
+		Endpoint: ep, Peer: peer, Negotiated: c, Idle: n.Rules(ep).Idle,
 	}))
 }
 
 // Anonymous returns the session that all clients without negotiation share.
-func (n negotiation) Anonymous(ctx context.Context,
+func (n negotiationHost) Anonymous(ctx context.Context,
 	ep streamable.Endpoint) (negotiate.Session, error) {
-	peer, err := n.peer(ep, terms.Anonymous())
+	peer, err := n.peer(ep, negotiation.Anonymous())
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,8 @@ func some(h *session.Handle, err error) (negotiate.Session, error) {
 
 // peer returns a client as a session knows it. If the tenant offers no modern revision, the client
 // gets the error of a modern request.
-func (n negotiation) peer(ep streamable.Endpoint, c *terms.Client) (*session.Peer, error) {
+func (n negotiationHost) peer(ep streamable.Endpoint,
+	c *negotiation.Client) (*session.Peer, error) {
 	policy := n.Policy(ep)
 	offered := policy.Offered(protocol.Modern)
 	if len(offered) == 0 {
@@ -88,10 +89,10 @@ func (n negotiation) peer(ep streamable.Endpoint, c *terms.Client) (*session.Pee
 }
 
 // Lookup finds a session that this principal negotiated here.
-func (n negotiation) Lookup(_ context.Context, ep streamable.Endpoint,
+func (n negotiationHost) Lookup(_ context.Context, ep streamable.Endpoint,
 	id string) (negotiate.Session, error) {
 	s, ok := n.Index.Get(id)
-	if !ok || s.Endpoint() != ep || s.Terms() == nil {
+	if !ok || s.Endpoint() != ep || s.Negotiated() == nil {
 		return nil, streamable.ErrNoSession
 	}
 	return s, nil

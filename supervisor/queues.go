@@ -4,14 +4,14 @@ import (
 	"iter"
 
 	"mcpd/actors/catalog"
-	"mcpd/internal/water"
+	"mcpd/internal/highwater"
 	"mcpd/protocol"
 	"mcpd/telemetry"
 	"mcpd/transport"
 )
 
 // marks are the high-water marks of the actors' queues: for each kind, the highest of all tenants.
-type marks struct{ requests, calls, lists, notices water.Mark }
+type marks struct{ requests, calls, lists, notices highwater.Mark }
 
 // queue is one kind of queue.
 type queue struct {

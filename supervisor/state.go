@@ -12,8 +12,8 @@ import (
 	"mcpd/actors/task"
 	"mcpd/gateway/config"
 	"mcpd/gateway/tenant"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/seal"
-	"mcpd/protocol/splice"
 	"mcpd/store"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -75,7 +75,7 @@ func (h *host) secret(key []byte) bool {
 	if h.state == nil {
 		return false
 	}
-	text, _ := splice.Unquote(h.state.Get(store.Secrets, sealSecret))
+	text, _ := jsonedit.Unquote(h.state.Get(store.Secrets, sealSecret))
 	data, err := base64.StdEncoding.DecodeString(text)
 	return err == nil && len(data) == len(key) && copy(key, data) == len(key)
 }
@@ -84,7 +84,7 @@ func (h *host) keepSecret(key []byte) {
 	if h.state == nil {
 		return
 	}
-	value := splice.Quote(base64.StdEncoding.EncodeToString(key))
+	value := jsonedit.Quote(base64.StdEncoding.EncodeToString(key))
 	h.reportWrite(h.state.Apply([]store.Change{
 		{Bucket: store.Secrets, Key: sealSecret, Value: value},
 	}))

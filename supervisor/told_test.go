@@ -18,8 +18,8 @@ import (
 	"mcpd/gateway/config"
 	"mcpd/internal/fault"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
@@ -177,8 +177,8 @@ func (e *embedded) down(what string, out *outcome, state string) {
 		e.t.Errorf("%s: %s, want an error", what, m.Result)
 		return
 	}
-	reason, _ := splice.GetString(m.Error.Data, "reason")
-	incident, _ := splice.GetString(m.Error.Data, "incident")
+	reason, _ := jsonedit.GetString(m.Error.Data, "reason")
+	incident, _ := jsonedit.GetString(m.Error.Data, "incident")
 	want := e.standing.Of("acme").Incident
 	for begin := time.Now(); want == "" &&
 		time.Since(begin) < 10*time.Second; want = e.standing.Of("acme").Incident {
@@ -216,10 +216,10 @@ func TestQuarantineIsToldInsideSessions(t *testing.T) {
 		}
 	}
 	m := e.wait(listen)
-	incident, _ := splice.GetString(m.Result, "_meta", "mcpd/incident")
-	again, _ := splice.Get(m.Result, "_meta", "mcpd/retryAfterMs")
-	kind, _ := splice.GetString(m.Result, "resultType")
-	id, _ := splice.GetString(m.Result, "_meta", protocol.MetaSubscriptionID)
+	incident, _ := jsonedit.GetString(m.Result, "_meta", "mcpd/incident")
+	again, _ := jsonedit.Get(m.Result, "_meta", "mcpd/retryAfterMs")
+	kind, _ := jsonedit.GetString(m.Result, "resultType")
+	id, _ := jsonedit.GetString(m.Result, "_meta", protocol.MetaSubscriptionID)
 	if kind != "complete" || id != "m" || incident != e.standing.Of("acme").Incident ||
 		string(again) != "300000" {
 		t.Errorf("subscription: %v %s, want that it ends by incident %q", m.Error, m.Result,
@@ -269,7 +269,7 @@ func TestEndOfATenantIsToldInsideSessions(t *testing.T) {
 	}
 	e.down("call", cut, "paused")
 	m := e.wait(listen)
-	incident, _ := splice.GetString(m.Result, "_meta", "mcpd/incident")
+	incident, _ := jsonedit.GetString(m.Result, "_meta", "mcpd/incident")
 	if want := e.standing.Of("acme").Incident; m.Error != nil || incident == "" ||
 		want != "" && incident != want {
 		t.Errorf("subscription: %v %s, want incident %q", m.Error, m.Result, want)
@@ -316,7 +316,7 @@ func TestHandshakeThatIsShunnedHearsOfThePause(t *testing.T) {
 	crash := &otp.CrashReport{Path: "mcpd/core/protocol_version"}
 	told := protocol.Translate(s.Explain(fmt.Errorf("no agreement: %w",
 		errors.Join(otp.ErrOriginRefused, crash))), protocol.V20251125)
-	if incident, _ := splice.GetString(told.Data, "incident"); incident == "" ||
+	if incident, _ := jsonedit.GetString(told.Data, "incident"); incident == "" ||
 		!strings.Contains(told.Message, "tenant acme is ") {
 		t.Errorf("explained: %s %s", told.Message, told.Data)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"mcpd/internal/clock"
 	"mcpd/internal/fault"
-	"mcpd/internal/water"
+	"mcpd/internal/highwater"
 )
 
 // QueueLen bounds the events that wait to be written. A crash of a tenant with a thousand
@@ -35,7 +35,7 @@ type Recorder struct {
 	metrics *Metrics
 	faults  *fault.Registry
 	queue   chan Record
-	most    water.Mark
+	most    highwater.Mark
 	dropped atomic.Uint32
 	recent  *Recent
 	wake    chan struct{} // holds a token when samples may be due

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
@@ -59,7 +59,7 @@ func (r *Registry) Init(p *otp.Process) error {
 		}
 		p.SetCarriedState(r.carriedState)
 	}
-	for s := range order.SortedBy(r.subscribers, otp.Ref.Compare) {
+	for s := range sortedmap.SortedBy(r.subscribers, otp.Ref.Compare) {
 		p.Monitor(s)
 	}
 	return nil
@@ -179,7 +179,7 @@ func (r *Registry) declare(m *Declared) {
 // tell sends a change to every subscriber. A subscriber with a full mailbox misses it: this is
 // monitoring, not negotiation.
 func (r *Registry) tell(c Changed) {
-	for s := range order.SortedBy(r.subscribers, otp.Ref.Compare) {
+	for s := range sortedmap.SortedBy(r.subscribers, otp.Ref.Compare) {
 		_ = r.p.Send(s, c)
 	}
 }

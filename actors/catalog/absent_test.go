@@ -10,7 +10,7 @@ import (
 	"mcpd/actors/internal/stage"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/supervisor/otp"
 	"mcpd/transport/stdio"
 )
@@ -26,7 +26,7 @@ func (r *rig) absent(principal, server string) string {
 	if err != nil {
 		r.T.Fatal(err)
 	}
-	why, _ := splice.GetString(page, "_meta", merge.MetaIncomplete, server)
+	why, _ := jsonedit.GetString(page, "_meta", merge.MetaIncomplete, server)
 	return why
 }
 

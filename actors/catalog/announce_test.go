@@ -12,7 +12,7 @@ import (
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // announced are the changes announced on transparent endpoints, and on the aggregate endpoint.
@@ -82,12 +82,12 @@ func (r *rig) pagesGoOn(servers int, change func(n int)) {
 		if err != nil {
 			r.T.Fatalf("page %d: %v", n, err)
 		}
-		tools, _ := splice.Get(page, "tools")
-		for tool := range splice.Elements(tools) {
-			name, _ := splice.GetString(tool, "name")
+		tools, _ := jsonedit.Get(page, "tools")
+		for tool := range jsonedit.Elements(tools) {
+			name, _ := jsonedit.GetString(tool, "name")
 			seen[name]++
 		}
-		cursor, _ = splice.GetString(page, "nextCursor")
+		cursor, _ = jsonedit.GetString(page, "nextCursor")
 		change(n)
 	}
 	for i := range servers {

@@ -7,7 +7,7 @@ import (
 	"mcpd/actors/catalog/internal/recovery"
 	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/supervisor/otp"
 )
 
@@ -56,7 +56,7 @@ func (c *Catalog) supervised(m supervised) {
 	s.sup = m.ref
 	c.places[m.ref] = place{m.server, nil}
 	c.p.Monitor(m.ref)
-	for key := range order.SortedBy(s.opening, tenant.Key.Compare) {
+	for key := range sortedmap.SortedBy(s.opening, tenant.Key.Compare) {
 		c.open(s, key)
 	}
 	c.resume(s)
@@ -100,7 +100,7 @@ func (c *Catalog) down(m otp.Down) {
 func (c *Catalog) orphaned(s *server) {
 	delete(c.places, s.sup)
 	s.sup = otp.Ref{}
-	for key := range order.SortedBy(s.conns, tenant.Key.Compare) {
+	for key := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 		c.drop(s, key)
 	}
 	c.show(s)

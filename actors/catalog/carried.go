@@ -4,7 +4,7 @@ import (
 	"mcpd/actors/notification"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/supervisor/otp"
 )
 
@@ -32,8 +32,8 @@ func (k *carriedState) Abandon(reason error) {
 	for _, w := range k.waiting {
 		w.call.Fail(reason)
 	}
-	for _, s := range order.Sorted(k.servers) {
-		for _, waiting := range order.SortedBy(s.opening, tenant.Key.Compare) {
+	for _, s := range sortedmap.Sorted(k.servers) {
+		for _, waiting := range sortedmap.SortedBy(s.opening, tenant.Key.Compare) {
 			for _, w := range waiting {
 				w.reply(otp.Ref{}, reason)
 			}

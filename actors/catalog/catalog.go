@@ -19,8 +19,8 @@ import (
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
-	"mcpd/internal/water"
+	"mcpd/internal/highwater"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -34,7 +34,7 @@ type Options struct {
 	// Tenant returns the current configuration of the tenant.
 	Tenant func() *tenant.Tenant
 	// Waited is the high-water mark of waiting list requests.
-	Waited *water.Mark
+	Waited *highwater.Mark
 	// Upstreams is the pool under which each server has its supervisor.
 	Upstreams func() (otp.Ref, bool)
 	// Connection is the child spec of one connection, under a supervisor of its own:
@@ -152,7 +152,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 	}
 	c.views.retainOld() // the crash may have been caused by a view
 	c.o.Account.Cached(quota.ClientLists, c.views.clear)
-	for name, s := range order.Sorted(c.servers) {
+	for name, s := range sortedmap.Sorted(c.servers) {
 		if s.sup != (otp.Ref{}) {
 			c.places[s.sup] = place{name, nil}
 			p.Monitor(s.sup)
@@ -162,7 +162,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		for _, m := range s.carried {
 			c.carriedBytes += m.Bytes
 		}
-		for key, conn := range order.SortedBy(s.conns, tenant.Key.Compare) {
+		for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 			conn.dismissed, conn.removed = false, false
 			c.count(s, key, conn)
 			for _, session := range conn.arriving { // the answers went to the previous incarnation
@@ -170,13 +170,13 @@ func (c *Catalog) Init(p *otp.Process) error {
 			}
 			_ = p.Send(conn.ref, client.Describe{})
 		}
-		for key := range order.SortedBy(s.opening, tenant.Key.Compare) {
+		for key := range sortedmap.SortedBy(s.opening, tenant.Key.Compare) {
 			// The answer went to the previous incarnation, and a report may be lost too.
 			s.held[key.Principal]++
 			c.open(s, key)
 		}
 		c.applyRecovery(s, recovery.Event{Op: recovery.Restore})
-		for key := range order.SortedBy(s.retiring, tenant.Key.Compare) {
+		for key := range sortedmap.SortedBy(s.retiring, tenant.Key.Compare) {
 			c.retire(s, key)
 		}
 		s.starting, s.removing = false, false // the answer went to the previous incarnation
@@ -186,7 +186,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 		p.After(w.deadline.Sub(p.Now()), overdue{})
 	}
 	c.configure()
-	for _, s := range order.Sorted(c.servers) {
+	for _, s := range sortedmap.Sorted(c.servers) {
 		c.expireLists(s)
 	}
 	if !heir {

@@ -7,7 +7,7 @@ import (
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 )
 
@@ -108,7 +108,7 @@ func (c *Catalog) listing(s *server, key tenant.Key) *listing {
 // principal, or of all if it has none.
 func (s *server) oldestListing(principal string) (found tenant.Key) {
 	var first *listing
-	for k, l := range order.SortedBy(s.lists, tenant.Key.Compare) {
+	for k, l := range sortedmap.SortedBy(s.lists, tenant.Key.Compare) {
 		own := k.Principal == principal
 		switch {
 		case first == nil,

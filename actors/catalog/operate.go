@@ -9,7 +9,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/storage"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -106,11 +106,11 @@ func (c *Catalog) quarantineByOperator(s *server, at telemetry.Where) {
 	why := client.ByOperator(true, at.Incident)
 	s.recovery.QuarantineByOperator(why, c.p.Now())
 	c.tellQuarantined(s, s.keys(), why, 0)
-	for key, conn := range order.SortedBy(s.conns, tenant.Key.Compare) {
+	for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 		c.stop(s, key, conn, why)
 	}
 	// A connection that starts nevertheless is ended when it has started.
-	for key := range order.SortedBy(s.opening, tenant.Key.Compare) {
+	for key := range sortedmap.SortedBy(s.opening, tenant.Key.Compare) {
 		c.refuse(s, key, 0)
 	}
 	c.o.Emit(telemetry.UpstreamQuarantined{Where: at, Class: why.Class(), Cause: why.Text})
@@ -120,7 +120,7 @@ func (c *Catalog) quarantineByOperator(s *server, at telemetry.Where) {
 // of an earlier declaration end.
 func (c *Catalog) restart(s *server, incident string) {
 	why := client.ByOperator(false, incident)
-	for key, conn := range order.SortedBy(s.conns, tenant.Key.Compare) {
+	for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 		if !s.current(key) {
 			c.stop(s, key, conn, why)
 			continue

@@ -7,8 +7,8 @@ import (
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/tasks"
 )
 
@@ -58,8 +58,8 @@ func (v *View) Listed(
 // unwrapped removes the output schema of a legacy server's tool if it would have to be wrapped,
 // because the server's results are passed on unchanged.
 func unwrapped(tool jsontext.Value) jsontext.Value {
-	if schema, ok := splice.Get(tool, "outputSchema"); ok && rewrite.Wraps(schema) {
-		tool, _ = splice.Delete(tool, "outputSchema")
+	if schema, ok := jsonedit.Get(tool, "outputSchema"); ok && rewrite.Wraps(schema) {
+		tool, _ = jsonedit.Delete(tool, "outputSchema")
 	}
 	return tool
 }
@@ -99,10 +99,10 @@ func (v *View) Support(server, tool string) tasks.Support {
 func tasked(tool jsontext.Value, dialect tasks.Dialect) jsontext.Value {
 	switch dialect {
 	case tasks.Extension:
-		tool, _ = splice.Set(tool, jsontext.Value(`{"taskSupport":"optional"}`), "execution")
+		tool, _ = jsonedit.Set(tool, jsontext.Value(`{"taskSupport":"optional"}`), "execution")
 	case tasks.None:
 		if tasks.SupportOf(tool) != tasks.Forbidden {
-			tool, _ = splice.Delete(tool, "execution")
+			tool, _ = jsonedit.Delete(tool, "execution")
 		}
 	}
 	return tool
@@ -113,11 +113,11 @@ func tasked(tool jsontext.Value, dialect tasks.Dialect) jsontext.Value {
 func (v *View) Tasked(server string) func(page jsontext.Value) jsontext.Value {
 	dialect, _ := v.Dialect(server)
 	return func(page jsontext.Value) jsontext.Value {
-		return splice.MapMembers(page, func(m splice.Member) (jsontext.Value, bool) {
+		return jsonedit.MapMembers(page, func(m jsonedit.Member) (jsontext.Value, bool) {
 			if !m.Is("tools") {
 				return m.Value, true
 			}
-			return splice.MapElements(m.Value, func(tool jsontext.Value) (jsontext.Value, bool) {
+			return jsonedit.MapElements(m.Value, func(tool jsontext.Value) (jsontext.Value, bool) {
 				return tasked(tool, dialect), true
 			}), true
 		})
@@ -133,9 +133,9 @@ func (v *View) Mirrors(tool string) []headers.Mirror {
 	if v.mirrors == nil {
 		v.mirrors = map[string][]headers.Mirror{}
 		for _, item := range v.annotated {
-			schema, _ := splice.Get(item, "inputSchema")
+			schema, _ := jsonedit.Get(item, "inputSchema")
 			if m, err := headers.Mirrors(schema); err == nil && len(m) > 0 {
-				name, _ := splice.GetString(item, "name")
+				name, _ := jsonedit.GetString(item, "name")
 				v.mirrors[name] = m
 			}
 		}

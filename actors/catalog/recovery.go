@@ -6,7 +6,7 @@ import (
 	"mcpd/actors/catalog/internal/recovery"
 	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
@@ -60,7 +60,7 @@ func (c *Catalog) applyRecovery(s *server, in recovery.Event) {
 // directConnections tells connections how to deal with an unreachable server. Connections that are
 // gone are skipped.
 func (c *Catalog) directConnections(s *server, e recovery.Effect) {
-	for key, conn := range order.SortedBy(s.conns, tenant.Key.Compare) {
+	for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 		away, other := conn.report.Away, key != e.Key
 		switch {
 		case e.Do == recovery.Check && other && conn.report.State == client.Ready:
@@ -99,7 +99,7 @@ func (c *Catalog) resume(s *server) {
 	if s.sup == (otp.Ref{}) {
 		return
 	}
-	for key, left := range order.SortedBy(s.carried, tenant.Key.Compare) {
+	for key, left := range sortedmap.SortedBy(s.carried, tenant.Key.Compare) {
 		idles := s.recovery.NeverReady(key) && len(left.URIs)+len(left.Levels)+len(left.Holds) == 0
 		if !idles && !s.closed(key, c.p.Now()) {
 			c.restore(s, key)

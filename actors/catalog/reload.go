@@ -8,7 +8,7 @@ import (
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
@@ -45,11 +45,11 @@ func (c *Catalog) configure() {
 			s.config = config
 		}
 	}
-	for name, s := range order.Sorted(c.servers) {
+	for name, s := range sortedmap.Sorted(c.servers) {
 		if _, still := c.rows[name]; !still && !s.gone {
 			c.undeclare(s)
 		}
-		for key, conn := range order.SortedBy(s.conns, tenant.Key.Compare) {
+		for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 			c.retireOld(s, key, conn)
 		}
 		c.eager(s)
@@ -89,7 +89,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	c.expireLists(s)
 	opening := s.opening
 	s.opening = map[tenant.Key][]pending{}
-	for key, waiting := range order.SortedBy(opening, tenant.Key.Compare) {
+	for key, waiting := range sortedmap.SortedBy(opening, tenant.Key.Compare) {
 		s.release(key.Principal)
 		for _, w := range waiting {
 			switch {
@@ -102,7 +102,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 			}
 		}
 	}
-	for key, conn := range order.SortedBy(s.conns, tenant.Key.Compare) {
+	for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 		if key.Instance == 0 && key.Share != tenant.BySession {
 			caller := Caller{
 				Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: conn.modern,
@@ -119,7 +119,7 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 func (c *Catalog) expireLists(s *server) {
 	now := c.p.Now()
 	var next time.Time
-	for key, l := range order.SortedBy(s.lists, tenant.Key.Compare) {
+	for key, l := range sortedmap.SortedBy(s.lists, tenant.Key.Compare) {
 		switch {
 		case l.shownUntil.IsZero():
 		case now.Before(l.shownUntil):
@@ -166,14 +166,14 @@ func (c *Catalog) undeclare(s *server) {
 	s.gone = true
 	opening := s.opening
 	s.opening = map[tenant.Key][]pending{}
-	for key, waiting := range order.SortedBy(opening, tenant.Key.Compare) {
+	for key, waiting := range sortedmap.SortedBy(opening, tenant.Key.Compare) {
 		s.release(key.Principal)
 		for _, w := range waiting {
 			w.reply(otp.Ref{}, protocol.UpstreamRemoved(s.config.Name, false, nil))
 		}
 	}
 	c.dropAllCarried(s)
-	for key := range order.SortedBy(s.lists, tenant.Key.Compare) {
+	for key := range sortedmap.SortedBy(s.lists, tenant.Key.Compare) {
 		c.unsave(s, key)
 	}
 	c.storeQuarantine(s)

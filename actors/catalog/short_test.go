@@ -11,7 +11,7 @@ import (
 	"mcpd/actors/notification"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // A list that a server has not delivered yet does not replace its earlier list. If the server fails
@@ -114,7 +114,7 @@ func TestServerThatCannotListMayOwnURIs(t *testing.T) {
 		run(t, func(r *rig) {
 			uris := func() (all []string) {
 				for _, item := range r.mustLook("ci").List(merge.Resources).Items() {
-					uri, _ := splice.GetString(item, "uri")
+					uri, _ := jsonedit.GetString(item, "uri")
 					all = append(all, uri)
 				}
 				return all
@@ -184,7 +184,7 @@ func TestQuarantinedServerKeepsNoURIs(t *testing.T) {
 func (r *rig) uris(principal string) (all []string) {
 	r.T.Helper()
 	for _, item := range r.mustLook(principal).List(merge.Resources).Items() {
-		uri, _ := splice.GetString(item, "uri")
+		uri, _ := jsonedit.GetString(item, "uri")
 		all = append(all, uri)
 	}
 	return all

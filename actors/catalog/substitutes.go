@@ -6,7 +6,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/supervisor/otp"
 )
 
@@ -42,7 +42,7 @@ func (c *Catalog) fit(s *server, key tenant.Key) tenant.Key {
 		return key
 	}
 	best, least := key, -1
-	for other := range order.SortedBy(s.group(key), tenant.Key.Compare) {
+	for other := range sortedmap.SortedBy(s.group(key), tenant.Key.Compare) {
 		if other.Instance > 0 { // it takes calls from the first instance only
 			continue
 		}
@@ -107,7 +107,7 @@ func (c *Catalog) register(s *server, key tenant.Key, session otp.Ref) {
 // moveSessions hands the sessions of an ended connection, and their subscriptions, to another
 // connection.
 func (c *Catalog) moveSessions(s *server, key tenant.Key, to *conn, left *client.AbandonedState) {
-	for _, ref := range order.Sorted(left.Sessions) {
+	for _, ref := range sortedmap.Sorted(left.Sessions) {
 		c.register(s, key, ref)
 	}
 	_ = c.p.Send(to.ref, left)

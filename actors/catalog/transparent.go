@@ -6,8 +6,8 @@ import (
 	"mcpd/actors/client"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/splice"
 )
 
 // answers reports whether the one server of a transparent endpoint can be asked for its lists now,
@@ -53,7 +53,7 @@ func (v *View) Page(kind merge.Kind, version protocol.Version) (jsontext.Value, 
 		}
 		items = append(items, rewrite.Item(rewritten[kind], facts.Version, version, item)...)
 	}
-	page, err := splice.Set(nil, jsontext.Value("[]"), kind.String())
+	page, err := jsonedit.Set(nil, jsontext.Value("[]"), kind.String())
 	// The members of a modern list other than its items come from the host, because the server's may
 	// be outdated.
 	if err == nil {
@@ -62,7 +62,7 @@ func (v *View) Page(kind merge.Kind, version protocol.Version) (jsontext.Value, 
 		})
 	}
 	if err == nil {
-		page, err = splice.Set(page, append(items, ']'), kind.String())
+		page, err = jsonedit.Set(page, append(items, ']'), kind.String())
 	}
 	if err == nil && kind == merge.Tools && version.Has(protocol.ToolExecution) {
 		page = v.Tasked(v.Servers[0].Name)(page)

@@ -7,7 +7,7 @@ import (
 	"mcpd/actors/client/internal/questions"
 	"mcpd/actors/request"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/supervisor/otp"
 )
 
@@ -115,7 +115,7 @@ func asker(x *request.Exchange) string {
 	if x.Method == "resources/read" {
 		member = "uri"
 	}
-	name, _ := splice.GetString(x.Params, member)
+	name, _ := jsonedit.GetString(x.Params, member)
 	if len(name) > questions.MaxName {
 		return ""
 	}

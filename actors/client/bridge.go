@@ -7,10 +7,10 @@ import (
 
 	"mcpd/actors/request"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -33,7 +33,7 @@ func (c *Connection) translateParams(x *request.Exchange, id jsonrpc.ID) (jsonte
 // elideArguments returns the params of a call without its arguments, if these are large: nothing on
 // the way to a server looks at them, and each change of the rest would copy them.
 func elideArguments(x *request.Exchange) (short, arguments jsontext.Value) {
-	return splice.Elide(x.Params, "arguments", transport.Large)
+	return jsonedit.Elide(x.Params, "arguments", transport.Large)
 }
 
 // restoreArguments puts the arguments back.
@@ -41,7 +41,7 @@ func restoreArguments(short, arguments jsontext.Value) jsontext.Value {
 	if arguments == nil {
 		return short
 	}
-	params, _ := splice.Set(short, arguments, "arguments") // short is an object
+	params, _ := jsonedit.Set(short, arguments, "arguments") // short is an object
 	return params
 }
 
@@ -68,7 +68,7 @@ func (c *Connection) addServerMeta(
 // exchange has one, none if the params name one already, and otherwise the host.
 func (c *Connection) clientInfo(x *request.Exchange,
 	params jsontext.Value) protocol.Implementation {
-	_, said := splice.Get(params, "_meta", protocol.MetaClientInfo)
+	_, said := jsonedit.Get(params, "_meta", protocol.MetaClientInfo)
 	switch {
 	case x.Client != nil && x.Client.Name != "":
 		return *x.Client

@@ -10,9 +10,9 @@ import (
 	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rounds"
-	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
@@ -354,7 +354,7 @@ func (c *Connection) put(m jsonrpc.Message) error {
 // cancelled returns the params of notifications/cancelled.
 func cancelled(id jsonrpc.ID, reason string) jsontext.Value {
 	// An empty value becomes an object.
-	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId")
-	params, _ = splice.Set(params, splice.Quote(reason), "reason")
+	params, _ := jsonedit.Set(nil, jsontext.Value(id.Raw()), "requestId")
+	params, _ = jsonedit.Set(params, jsonedit.Quote(reason), "reason")
 	return params
 }

@@ -14,8 +14,8 @@ import (
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -130,7 +130,7 @@ func TestProgressReachesItsCall(t *testing.T) {
 		begun := time.Now()
 		r.send(&request.Forward{Exchange: x})
 		plain, m := p.Expect("tools/call"), p.Expect("tools/call")
-		token, _ := splice.Get(m.Params, "_meta", "progressToken")
+		token, _ := jsonedit.Get(m.Params, "_meta", "progressToken")
 		if string(token) == `"mine"` || len(token) == 0 {
 			t.Errorf("the server was given the token %s", token)
 		}
@@ -179,10 +179,10 @@ func TestWithdrawnCallIsCancelledAtTheServer(t *testing.T) {
 		r.send(&request.Withdraw{ID: x.ID, Reason: "timeout"})
 		r.send(&request.Withdraw{ID: x.ID, Reason: "timeout"})
 		c := p.Expect("notifications/cancelled")
-		if id, _ := splice.Get(c.Params, "requestId"); string(id) != m.ID.Raw() {
+		if id, _ := jsonedit.Get(c.Params, "requestId"); string(id) != m.ID.Raw() {
 			t.Errorf("cancelled %s, want %s", c.Params, m.ID.Raw())
 		}
-		if why, _ := splice.GetString(c.Params, "reason"); why != "timeout" {
+		if why, _ := jsonedit.GetString(c.Params, "reason"); why != "timeout" {
 			t.Errorf("cancelled %s", c.Params)
 		}
 		p.ExpectNothing(time.Second)
@@ -366,7 +366,8 @@ func TestProgressFloodIsPaced(t *testing.T) {
 		last := func(want int) {
 			t.Helper()
 			all := sent()
-			if got, _ := splice.Get(all[len(all)-1].Params, "progress"); string(got) != strconv.Itoa(want) {
+			if got, _ := jsonedit.Get(all[len(all)-1].Params,
+				"progress"); string(got) != strconv.Itoa(want) {
 				t.Errorf("the last of %d is %s, want %d", len(all), got, want)
 			}
 		}
@@ -410,8 +411,8 @@ func TestProgressFloodIsPaced(t *testing.T) {
 			t.Errorf("after the answer it heard %d", got-count)
 		}
 		for i, m := range sent()[1:] {
-			before, _ := splice.Get(sent()[i].Params, "progress")
-			after, _ := splice.Get(m.Params, "progress")
+			before, _ := jsonedit.Get(sent()[i].Params, "progress")
+			after, _ := jsonedit.Get(m.Params, "progress")
 			if a, _ := strconv.Atoi(string(before)); a > 0 {
 				if b, _ := strconv.Atoi(string(after)); b <= a {
 					t.Errorf("%d after %d", b, a)

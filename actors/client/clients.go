@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 )
@@ -125,7 +125,7 @@ func (all clients) leave(left *AbandonedState) {
 
 // regain adds the clients of a connection that was given up, and returns the actors that it added.
 func (all clients) regain(left *AbandonedState) (back []otp.Ref) {
-	for row, ref := range order.Sorted(left.Sessions) {
+	for row, ref := range sortedmap.Sorted(left.Sessions) {
 		c, known := all[row]
 		if !known {
 			c.User = left.Users[row]

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/internal/stage"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/supervisor/otp"
 )
 
@@ -94,7 +94,7 @@ host regains
 				all.regain(left)
 			}
 			keepers := all.keepers(jsontext.Value("1"))
-			for row, c := range order.Sorted(all) {
+			for row, c := range sortedmap.Sorted(all) {
 				is := ""
 				if c.uses {
 					is += "*"

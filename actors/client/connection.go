@@ -25,7 +25,7 @@ import (
 	"mcpd/actors/client/internal/questions"
 	"mcpd/actors/internal/drops"
 	"mcpd/actors/request"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/protocol/inflight"
 	"mcpd/supervisor/otp"
@@ -92,7 +92,7 @@ func (c *Connection) Init(p *otp.Process) error {
 		c.readyAt = c.p.Now()
 	}
 	c.lost(c.o.Server, c.p.Now())
-	for _, s := range order.Sorted(c.clients.here()) {
+	for _, s := range sortedmap.Sorted(c.clients.here()) {
 		p.Monitor(s.ref)
 	}
 	for ref := range c.instances.All() {

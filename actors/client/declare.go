@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/request"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 )
 
@@ -30,7 +30,7 @@ func PassableCapabilities(client protocol.ClientCapabilities) protocol.ClientCap
 // server, it is what those that use it, or wait for it, can do together.
 func (c *Connection) combinedCapabilities() protocol.ClientCapabilities {
 	var all []protocol.ClientCapabilities
-	for _, u := range order.Sorted(c.clients) {
+	for _, u := range sortedmap.Sorted(c.clients) {
 		if u.Differs {
 			all = append(all, u.Declare)
 		}

@@ -3,9 +3,9 @@ package client
 import (
 	"mcpd/actors/request"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 )
 
 // completes is the method by which a server says that an elicitation is complete.
@@ -48,7 +48,7 @@ func (c *Connection) completed(m jsonrpc.Message) {
 		c.undelivered(m.Method, "undeclared")
 		return
 	}
-	id, _ := splice.GetString(m.Params, "elicitationId")
+	id, _ := jsonedit.GetString(m.Params, "elicitationId")
 	asked := c.elicitations.Take(id)
 	if len(asked) == 0 {
 		c.undelivered(m.Method, unowned)

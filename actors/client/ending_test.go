@@ -12,8 +12,8 @@ import (
 	"mcpd/actors/internal/stage"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
@@ -34,7 +34,7 @@ func TestPermanentCauseIsNotTriedAgain(t *testing.T) {
 					t.Errorf("reported %s, %v", got.State, got.Cause)
 				}
 				data := client.LostError("files", "", false, r.report().Cause).Data
-				if again, _ := splice.Get(data, "retryable"); string(again) != "false" {
+				if again, _ := jsonedit.Get(data, "retryable"); string(again) != "false" {
 					t.Errorf("a caller is told %s", data)
 				}
 			})
@@ -86,7 +86,7 @@ func TestIncidentIsInTheLogAndInEachAnswer(t *testing.T) {
 					continue
 				}
 				data := protocol.Translate(c.Err, protocol.V20251125).Data
-				if id, _ := splice.GetString(data, "incident"); id != exited[0].Incident {
+				if id, _ := jsonedit.GetString(data, "incident"); id != exited[0].Incident {
 					t.Errorf("call %d is told %s, want incident %s", x, data, exited[0].Incident)
 				}
 			}
@@ -105,7 +105,7 @@ func TestIncidentOfACrashedConnection(t *testing.T) {
 		r.Struck()
 		exited := stage.Of[telemetry.UpstreamExited](&r.Events)
 		data := protocol.Translate(r.outcome(x).Err, protocol.V20251125).Data
-		if id, _ := splice.GetString(data, "incident"); len(exited) != 1 || id == "" ||
+		if id, _ := jsonedit.GetString(data, "incident"); len(exited) != 1 || id == "" ||
 			id != exited[0].Incident {
 			t.Errorf("told %+v, the call %s", exited, data)
 		}

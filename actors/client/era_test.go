@@ -14,9 +14,9 @@ import (
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
@@ -48,7 +48,7 @@ func TestModernServerIsFoundOut(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p := r.server()
 		probe := p.Expect("server/discover")
-		if v, _ := splice.GetString(probe.Params, "_meta",
+		if v, _ := jsonedit.GetString(probe.Params, "_meta",
 			protocol.MetaProtocolVersion); v != "2026-07-28" {
 			t.Errorf("probed with %s", probe.Params)
 		}
@@ -369,7 +369,7 @@ func TestEraOfAServerMayBePinned(t *testing.T) {
 	run(t, legacy, func(r *rig) {
 		p := r.server()
 		m := p.Expect("initialize")
-		if v, _ := splice.GetString(m.Params, "protocolVersion"); v != "2025-06-18" {
+		if v, _ := jsonedit.GetString(m.Params, "protocolVersion"); v != "2025-06-18" {
 			t.Errorf("asked for %s", v)
 		}
 		p.Reply(

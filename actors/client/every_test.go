@@ -8,7 +8,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/request"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/supervisor/otp"
 )
 
@@ -29,7 +29,7 @@ func TestEveryReplyOfThousandsArrives(t *testing.T) {
 			}
 			for range batch {
 				m := p.Expect("tools/call")
-				arguments, _ := splice.Get(m.Params, "arguments")
+				arguments, _ := jsonedit.Get(m.Params, "arguments")
 				p.Reply(m, string(arguments))
 			}
 			r.Rest()

@@ -7,7 +7,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
 	"mcpd/gateway/catalog"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/telemetry"
 )
 
@@ -32,7 +32,7 @@ func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 		if n := f.Size(); n < 4*len(huge) || n > 4*len(huge)+1024 {
 			t.Errorf("%d bytes are kept", n)
 		}
-		if title, _ := splice.GetString(f.Server.Raw(), "title"); title != huge {
+		if title, _ := jsonedit.GetString(f.Server.Raw(), "title"); title != huge {
 			t.Errorf("the title has %d bytes", len(title))
 		}
 		if s := f.Stamp(); len(s.Raw()) > 100 || s.Name != "peer" {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client/internal/era"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -77,7 +77,7 @@ func (c *Connection) clientRevisions() (all []protocol.Version) {
 	if left := c.o.Restore; left != nil {
 		all = append(all, left.Version)
 	}
-	for _, u := range order.Sorted(c.clients) {
+	for _, u := range sortedmap.Sorted(c.clients) {
 		all = append(all, u.Version)
 	}
 	for _, x := range c.queue {

@@ -14,8 +14,8 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport"
 )
@@ -27,16 +27,16 @@ func TestHandshakeLearnsTheServer(t *testing.T) {
 	run(t, declares(`{"sampling":{}}`), func(r *rig) {
 		p := r.server()
 		params := p.Handshake(`{"tools":{"listChanged":true},"logging":{}}`)
-		if v, _ := splice.GetString(params, "protocolVersion"); v != "2025-11-25" {
+		if v, _ := jsonedit.GetString(params, "protocolVersion"); v != "2025-11-25" {
 			t.Errorf("proposed %s", params)
 		}
-		if _, ok := splice.Get(params, "capabilities", "sampling"); !ok {
+		if _, ok := jsonedit.Get(params, "capabilities", "sampling"); !ok {
 			t.Errorf("declared %s", params)
 		}
 		list := p.Expect("tools/list")
 		p.Reply(list, `{"tools":[{"name":"a"}],"nextCursor":"x"}`)
 		next := p.Expect("tools/list")
-		if got, _ := splice.GetString(next.Params, "cursor"); got != "x" {
+		if got, _ := jsonedit.GetString(next.Params, "cursor"); got != "x" {
 			t.Errorf("second page asked with %s", next.Params)
 		}
 		p.Reply(next, `{"tools":[{"name":"b"}]}`)

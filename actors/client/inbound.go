@@ -7,9 +7,9 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
@@ -83,7 +83,7 @@ func (c *Connection) awaits(m jsonrpc.Message) bool {
 	if m.Method != "notifications/resources/updated" || c.facts.Version.Has(protocol.Listen) {
 		return true
 	}
-	uri, _ := splice.GetString(m.Params, "uri")
+	uri, _ := jsonedit.GetString(m.Params, "uri")
 	return c.interest.Awaits(uri)
 }
 
@@ -136,7 +136,7 @@ func (c *Connection) notice(m jsonrpc.Message, params jsontext.Value, to audienc
 		Session: to.session, Principal: to.principal, Era: to.era, Instance: c.number(),
 	}
 	if n.URI = to.filter; n.URI == "" {
-		n.URI, _ = splice.GetString(m.Params, "uri")
+		n.URI, _ = jsonedit.GetString(m.Params, "uri")
 	}
 	if c.p.Send(c.o.Dispatcher, n) != nil {
 		c.undelivered(m.Method, "queue_full")
@@ -169,7 +169,7 @@ func (c *Connection) wantsLog(x *request.Exchange, params jsontext.Value) bool {
 	if want == "" {
 		return !x.Version.Has(protocol.PerRequestMeta)
 	}
-	level, _ := splice.GetString(params, "level")
+	level, _ := jsonedit.GetString(params, "level")
 	return protocol.AtLeast(level, want)
 }
 

@@ -6,7 +6,7 @@ import (
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/supervisor/otp"
 )
 
@@ -119,7 +119,7 @@ func (c *Connection) tellTools() {
 func (c *Connection) tools() map[string]bool {
 	names := map[string]bool{}
 	for _, item := range c.listing.lists[catalog.Tools] {
-		name, _ := splice.GetString(item, "name")
+		name, _ := jsonedit.GetString(item, "name")
 		names[name] = true
 	}
 	return names

@@ -10,7 +10,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/supervisor/otp"
 )
 
@@ -112,7 +112,7 @@ func (c *Connection) handTool(x *request.Exchange) bool {
 	if x.Method != "tools/call" || !c.instances.AnyOffers() {
 		return false
 	}
-	name, _ := splice.GetString(x.Params, "name")
+	name, _ := jsonedit.GetString(x.Params, "name")
 	if c.tools()[name] {
 		return false
 	}

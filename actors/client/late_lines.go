@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"mcpd/actors/request"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/telemetry"
@@ -49,7 +49,7 @@ func (c *Connection) awaitsLines(id jsonrpc.ID, f *inflightRequest, a request.Ou
 
 // awaiting returns the calls whose answers wait for log lines.
 func (l *lateLines) awaiting() (calls []*request.Exchange) {
-	for _, a := range order.SortedBy(l.answers, jsonrpc.ID.Compare) {
+	for _, a := range sortedmap.SortedBy(l.answers, jsonrpc.ID.Compare) {
 		calls = append(calls, a.x)
 	}
 	return calls
@@ -65,7 +65,7 @@ func (c *Connection) linesOver(id jsonrpc.ID) {
 
 // linesEnd passes on all answers that wait: the server will say nothing more.
 func (c *Connection) linesEnd() {
-	for id := range order.SortedBy(c.lines.answers, jsonrpc.ID.Compare) {
+	for id := range sortedmap.SortedBy(c.lines.answers, jsonrpc.ID.Compare) {
 		c.linesOver(id)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/notification"
 	"mcpd/gateway/catalog"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/subscription"
 	"mcpd/supervisor/otp"
 	"mcpd/transport/streamable"
@@ -78,7 +78,7 @@ func newListen(uri string, f subscription.Filter) *listenSubscription {
 // If sessions count as subscribed all the same, the subscription is opened again until it is in
 // force.
 func (c *Connection) listenTo(uri string, then func(error)) {
-	for _, l := range order.SortedBy(c.listens, jsonrpc.ID.Compare) {
+	for _, l := range sortedmap.SortedBy(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == uri && !l.acked {
 			l.then = append(l.then, then)
 			return
@@ -167,7 +167,7 @@ func (c *Connection) notGranted(l *listenSubscription, granted subscription.Filt
 
 // subscriptionOf returns the id of the subscription that a notification came on.
 func subscriptionOf(params jsontext.Value) jsonrpc.ID {
-	raw, _ := splice.Get(params, "_meta", protocol.MetaSubscriptionID)
+	raw, _ := jsonedit.Get(params, "_meta", protocol.MetaSubscriptionID)
 	id, _ := jsonrpc.ParseID(raw) // an invalid id is no subscription's
 	return id
 }
@@ -329,7 +329,7 @@ func (c *Connection) updatedTo(uri, session string) {
 	if _, ok := subscription.FilterFromName(uri); ok { // the meaning of the filter is not known here
 		return
 	}
-	params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
+	params, _ := jsonedit.Set(nil, jsonedit.Quote(uri), "uri") // an empty value becomes an object
 	_ = c.p.Send(c.o.Dispatcher, &notification.Dispatch{
 		Server: c.o.Server, Key: c.o.Key.First(), Method: "notifications/resources/updated", URI: uri,
 		Session: session, Params: params,
@@ -338,7 +338,7 @@ func (c *Connection) updatedTo(uri, session string) {
 
 // unlistenTo ends the subscription to a resource.
 func (c *Connection) unlistenTo(uri string) {
-	for _, l := range order.SortedBy(c.listens, jsonrpc.ID.Compare) {
+	for _, l := range sortedmap.SortedBy(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == uri && uri != "" {
 			c.settleListen(l, nil) // the sessions that waited have given it up
 			c.unlisten(l)
@@ -385,7 +385,7 @@ func (c *Connection) renewLists(ended *listenSubscription) {
 	if ended.uri == "" || !c.piped() {
 		return
 	}
-	for _, l := range order.SortedBy(c.listens, jsonrpc.ID.Compare) {
+	for _, l := range sortedmap.SortedBy(c.listens, jsonrpc.ID.Compare) {
 		if l.uri == "" {
 			c.unlisten(l)
 		}

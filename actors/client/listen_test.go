@@ -12,8 +12,8 @@ import (
 	"mcpd/gateway/catalog"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 const announces = `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
@@ -60,7 +60,7 @@ func acknowledge(p *mcptest.Peer, listen jsonrpc.Message, filter string) {
 func TestListsOfAModernServerAreListenedFor(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p, lists := r.announcing()
-		if f, _ := splice.Get(lists.Params, "notifications"); string(f) != `{"toolsListChanged":true}` {
+		if f, _ := jsonedit.Get(lists.Params, "notifications"); string(f) != `{"toolsListChanged":true}` {
 			t.Errorf("listens for %s", lists.Params)
 		}
 		acknowledge(p, lists, `{"toolsListChanged":true}`)
@@ -198,7 +198,7 @@ func TestResourceOfAModernServer(t *testing.T) {
 		r.attach("two")
 		first := r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
 		listen := p.Expect("subscriptions/listen")
-		if f, _ := splice.Get(listen.Params,
+		if f, _ := jsonedit.Get(listen.Params,
 			"notifications"); string(f) != `{"resourceSubscriptions":["a:1"]}` {
 			t.Errorf("listens for %s", listen.Params)
 		}
@@ -225,7 +225,7 @@ func TestResourceOfAModernServer(t *testing.T) {
 		p.ExpectNothing(time.Second)
 		r.forward("two", "resources/unsubscribe", `{"uri":"a:1"}`)
 		m := p.Expect("notifications/cancelled")
-		if id, _ := splice.Get(m.Params, "requestId"); string(id) != listen.ID.Raw() {
+		if id, _ := jsonedit.Get(m.Params, "requestId"); string(id) != listen.ID.Raw() {
 			t.Errorf("cancelled %s", m.Params)
 		}
 	})
@@ -245,7 +245,7 @@ func TestEndOfASubscriptionOnAPipe(t *testing.T) {
 		r.Rest()
 		ended := func(listen jsonrpc.Message) {
 			t.Helper()
-			if id, _ := splice.Get(p.Expect("notifications/cancelled").Params,
+			if id, _ := jsonedit.Get(p.Expect("notifications/cancelled").Params,
 				"requestId"); string(id) != listen.ID.Raw() {
 				t.Errorf("ended %s, want %s", id, listen.ID.Raw())
 			}
@@ -265,7 +265,7 @@ func TestEndOfASubscriptionOnAPipe(t *testing.T) {
 		p.ExpectNothing(client.LeaveTime / 2)
 		time.Sleep(client.LeaveTime / 2) // without an answer, the server counts as done
 		lists = p.Expect("subscriptions/listen")
-		if f, _ := splice.Get(lists.Params, "notifications"); string(f) != `{"toolsListChanged":true}` {
+		if f, _ := jsonedit.Get(lists.Params, "notifications"); string(f) != `{"toolsListChanged":true}` {
 			t.Errorf("listens for %s", f)
 		}
 		p.ExpectNothing(client.LeaveTime / 2)
@@ -298,7 +298,7 @@ func TestResourceThatIsNotGranted(t *testing.T) {
 					t.Fatal("agreed")
 				}
 				if told := protocol.Translate(got.Err, x.Version); name == "left out" || name == "ended" {
-					if uri, _ := splice.GetString(told.Data, "uri"); told.Code != -32602 || uri != "a:1" {
+					if uri, _ := jsonedit.GetString(told.Data, "uri"); told.Code != -32602 || uri != "a:1" {
 						t.Errorf("got %v %s", told, told.Data)
 					}
 				}
@@ -331,7 +331,7 @@ func TestListensAreRestored(t *testing.T) {
 			m := q.Next()
 			switch m.Method {
 			case "subscriptions/listen":
-				f, _ := splice.Get(m.Params, "notifications")
+				f, _ := jsonedit.Get(m.Params, "notifications")
 				seen[string(f)] = true
 				acknowledge(q, m, string(f))
 			case "tools/list":
@@ -361,7 +361,7 @@ func TestLogLevelOfARequestThatStandsAlone(t *testing.T) {
 		}
 		r.call("one")
 		m := p.Expect("tools/call")
-		if level, _ := splice.GetString(m.Params, "_meta", protocol.MetaLogLevel); level != "warning" {
+		if level, _ := jsonedit.GetString(m.Params, "_meta", protocol.MetaLogLevel); level != "warning" {
 			t.Errorf("called with %s", m.Params)
 		}
 	})

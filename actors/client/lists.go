@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/gateway/catalog"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/telemetry"
 )
 
@@ -58,7 +58,7 @@ func (c *Connection) stepLists(event func(*listStep)) error {
 func (c *Connection) page(k catalog.Kind, cursor jsontext.Value) {
 	var params jsontext.Value
 	if cursor != nil {
-		params, _ = splice.Set(nil, cursor, "cursor") // an empty value becomes an object
+		params, _ = jsonedit.Set(nil, cursor, "cursor") // an empty value becomes an object
 	}
 	paged := func(result jsontext.Value, err error) error {
 		return c.stepLists(func(s *listStep) { s.page(k, result, err) })

@@ -10,7 +10,7 @@ import (
 
 	"mcpd/actors/request"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -57,11 +57,11 @@ func tellsOf(e *protocol.Error, principal string, end *Ending) *protocol.Error {
 	for _, part := range [][2]string{{"cause", end.Cause}, {"stderr", stderr},
 		{"incident", end.Incident}} {
 		if part[1] != "" {
-			e.Data, _ = splice.Set(e.Data, splice.Quote(part[1]), part[0]) // e.Data is an object
+			e.Data, _ = jsonedit.Set(e.Data, jsonedit.Quote(part[1]), part[0]) // e.Data is an object
 		}
 	}
 	if end.Permanent {
-		e.Data, _ = splice.Set(e.Data, jsontext.Value("false"), "retryable")
+		e.Data, _ = jsonedit.Set(e.Data, jsontext.Value("false"), "retryable")
 	}
 	return e
 }
@@ -167,6 +167,6 @@ func (c *Connection) brokenError(x *request.Exchange, in transport.Inbound) erro
 	}
 	e.Message += ": " + telemetry.Clean(cause.Error(), protocol.MaxDetail)
 	// e.Data is an object.
-	e.Data, _ = splice.Set(e.Data, jsontext.Value(strconv.FormatBool(in.Written)), "maybeExecuted")
+	e.Data, _ = jsonedit.Set(e.Data, jsontext.Value(strconv.FormatBool(in.Written)), "maybeExecuted")
 	return e
 }

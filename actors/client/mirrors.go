@@ -8,7 +8,7 @@ import (
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // mirroring is a transport that repeats arguments of tools in headers, where proxies can read them.
@@ -20,7 +20,7 @@ type mirroring interface {
 // up while this actor sends.
 func (c *Connection) mirrors(tool string) []headers.Mirror {
 	for _, item := range c.listing.lists[catalog.Tools] {
-		if name, _ := splice.GetString(item, "name"); name == tool {
+		if name, _ := jsonedit.GetString(item, "name"); name == tool {
 			found, _ := mirrorsOf(item) // tools whose schemas are wrong here are not listed
 			return found
 		}
@@ -29,7 +29,7 @@ func (c *Connection) mirrors(tool string) []headers.Mirror {
 }
 
 func mirrorsOf(tool jsontext.Value) ([]headers.Mirror, error) {
-	schema, _ := splice.Get(tool, "inputSchema")
+	schema, _ := jsonedit.Get(tool, "inputSchema")
 	return headers.Mirrors(schema)
 }
 
@@ -48,7 +48,7 @@ func (s *listStep) usable(k catalog.Kind, items []jsontext.Value) (good []jsonte
 			good = append(good, item)
 			continue
 		}
-		name, _ := splice.GetString(item, "name")
+		name, _ := jsonedit.GetString(item, "name")
 		if bad = append(bad, name); len(bad) == 1 {
 			e.cut.First, e.cut.Reason = name, catalog.Reason(err.Error())
 		}
@@ -67,11 +67,11 @@ func (c *Connection) usablePage(method string, page jsontext.Value) jsontext.Val
 		c.facts.Version.Era() != protocol.Modern {
 		return page
 	}
-	return splice.MapMembers(page, func(m splice.Member) (jsontext.Value, bool) {
+	return jsonedit.MapMembers(page, func(m jsonedit.Member) (jsontext.Value, bool) {
 		if !m.Is(catalog.Tools.String()) {
 			return m.Value, true
 		}
-		return splice.MapElements(m.Value, func(item jsontext.Value) (jsontext.Value, bool) {
+		return jsonedit.MapElements(m.Value, func(item jsontext.Value) (jsontext.Value, bool) {
 			_, err := mirrorsOf(item)
 			return item, err == nil
 		}), true

@@ -6,7 +6,7 @@ import (
 
 	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/water"
+	"mcpd/internal/highwater"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -43,7 +43,7 @@ type Options struct {
 	// Pending bounds the calls that wait for the server. It is the request manager's own bound, so
 	// that a call that the request manager has admitted is not refused here.
 	Pending func() int
-	Waited  *water.Mark // high-water mark of the calls that wait
+	Waited  *highwater.Mark // high-water mark of the calls that wait
 	// Kept is the account of the tenant, for memory that outlives the message that brought it.
 	Kept   *quota.Account
 	Linger time.Duration // a shared connection without a session ends after this; 0 keeps it

@@ -9,8 +9,8 @@ import (
 
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // MaxPages bounds the pages of one list, so that a server whose cursor never ends cannot occupy its
@@ -40,7 +40,7 @@ func (s *listStep) page(k catalog.Kind, result jsontext.Value, err error) {
 		size += len(item)
 	}
 	if !again {
-		f.items = slices.AppendSeq(f.items, splice.Elements(list))
+		f.items = slices.AppendSeq(f.items, jsonedit.Elements(list))
 	}
 	var cuts []catalog.Cut
 	switch {
@@ -62,7 +62,7 @@ func (s *listStep) page(k catalog.Kind, result jsontext.Value, err error) {
 // array returns the items of a page. Null and an empty object are no array: a client with a direct
 // connection refuses them too.
 func array(result jsontext.Value, name string) (jsontext.Value, error) {
-	list, ok := splice.Get(result, name)
+	list, ok := jsonedit.Get(result, name)
 	switch {
 	case ok && list.Kind() == '[':
 		return list, nil

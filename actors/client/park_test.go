@@ -9,7 +9,7 @@ import (
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/mcptest"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -309,7 +309,7 @@ func TestRemoteServerThatNothingNeedsSleeps(t *testing.T) {
 		x := r.call("one")
 		p = r.dial()
 		m := p.Expect("tools/list")
-		if _, modern := splice.Get(m.Params, "_meta"); modern {
+		if _, modern := jsonedit.Get(m.Params, "_meta"); modern {
 			t.Errorf("asked with %s", m.Params)
 		}
 		p.Reply(m, `{"tools":[]}`)

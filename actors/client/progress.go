@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/gateway/quota"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 )
 
@@ -71,7 +71,7 @@ func (c *Connection) relay(f *inflightRequest, params jsontext.Value) {
 		c.undelivered(method, "invalid")
 		return
 	}
-	params, err := splice.Set(params, x.Token, "progressToken")
+	params, err := jsonedit.Set(params, x.Token, "progressToken")
 	if err == nil {
 		params, err = rewrite.Notification(method, c.facts.Version, x.Version, params)
 	}
@@ -124,7 +124,7 @@ func (c *Connection) undelivered(method, reason string) {
 }
 
 func (c *Connection) byToken(params jsontext.Value) *inflightRequest {
-	token, ok := splice.Get(params, "progressToken")
+	token, ok := jsonedit.Get(params, "progressToken")
 	if !ok {
 		return nil
 	}

@@ -10,9 +10,9 @@ import (
 	"mcpd/actors/client/internal/questions"
 	"mcpd/actors/request"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -158,7 +158,7 @@ func (c *Connection) translateQuestion(q *Question, o *openQuestion) error {
 
 // withdrawn handles the server cancelling its own question.
 func (c *Connection) withdrawn(m jsonrpc.Message) {
-	raw, ok := splice.Get(m.Params, "requestId")
+	raw, ok := jsonedit.Get(m.Params, "requestId")
 	if !ok {
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
@@ -24,7 +24,7 @@ func initializes(t *testing.T, p *mcptest.Peer, v protocol.Version,
 	refusal func(m jsonrpc.Message) transport.Inbound) {
 	t.Helper()
 	m := p.Expect("initialize")
-	if got, _ := splice.GetString(m.Params, "protocolVersion"); got != v.String() {
+	if got, _ := jsonedit.GetString(m.Params, "protocolVersion"); got != v.String() {
 		t.Errorf("asked in %s, want %s", got, v)
 	}
 	if refusal != nil {
@@ -177,7 +177,7 @@ func TestServerOfOneModernRevisionIsFoundOut(t *testing.T) {
 				p := r.server()
 				for {
 					m := p.Expect("server/discover")
-					if v, _ := splice.GetString(m.Params, "_meta",
+					if v, _ := jsonedit.GetString(m.Params, "_meta",
 						protocol.MetaProtocolVersion); v == speaks.String() {
 						p.Reply(m, `{"resultType":"complete","supportedVersions":["`+v+
 							`"],"capabilities":{"tools":{}}}`)

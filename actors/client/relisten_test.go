@@ -11,7 +11,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/request"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/supervisor/otp"
 	"mcpd/transport/streamable"
 )
@@ -154,7 +154,7 @@ func TestResourcesBeyondTheBoundAreListenedToLater(t *testing.T) {
 	}, func(r *rig) {
 		p := r.remote()
 		for m, n := announced(p), 1; ; m, n = nextListen(p), n+1 {
-			granted, _ := splice.Get(m.Params, "notifications")
+			granted, _ := jsonedit.Get(m.Params, "notifications")
 			acknowledge(p, m, string(granted))
 			if n == client.MaxListens {
 				break
@@ -165,7 +165,7 @@ func TestResourcesBeyondTheBoundAreListenedToLater(t *testing.T) {
 		r.forward("one", "resources/unsubscribe", `{"uri":"a:050"}`)
 		p.Expect("notifications/cancelled")
 		m := p.Expect("subscriptions/listen")
-		granted, _ := splice.Get(m.Params, "notifications")
+		granted, _ := jsonedit.Get(m.Params, "notifications")
 		acknowledge(p, m, string(granted))
 		if !strings.Contains(string(m.Params), `"a:12`) {
 			t.Errorf("%s, want one of those that waited", m.Params)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
 	"mcpd/transport/streamable"
@@ -125,7 +125,7 @@ func (c *Connection) abandon(cause *Ending) {
 	for _, d := range c.mrtrCalls {
 		d.timer.Stop()
 	}
-	for _, l := range order.SortedBy(c.listens, jsonrpc.ID.Compare) {
+	for _, l := range sortedmap.SortedBy(c.listens, jsonrpc.ID.Compare) {
 		l.timer.Stop()
 		c.settleListen(l, cause)
 	}

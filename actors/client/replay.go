@@ -7,7 +7,7 @@ import (
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // lost settles every call that was written to a connection that is gone. A call that may be sent
@@ -35,12 +35,12 @@ func (c *carriedState) repeatable(x *request.Exchange) bool {
 		c.o.Replay != tenant.ReplayReadOnly && c.o.Replay != tenant.ReplayIdempotent {
 		return protocol.IsReadOnly(x.Method)
 	}
-	name, _ := splice.GetString(x.Params, "name")
+	name, _ := jsonedit.GetString(x.Params, "name")
 	for _, tool := range c.listing.lists[catalog.Tools] {
-		if is, _ := splice.GetString(tool, "name"); is != name {
+		if is, _ := jsonedit.GetString(tool, "name"); is != name {
 			continue
 		}
-		hints, _ := splice.Get(tool, "annotations")
+		hints, _ := jsonedit.Get(tool, "annotations")
 		return holds(hints, "readOnlyHint") ||
 			c.o.Replay == tenant.ReplayIdempotent && holds(hints, "idempotentHint")
 	}
@@ -48,6 +48,6 @@ func (c *carriedState) repeatable(x *request.Exchange) bool {
 }
 
 func holds(hints []byte, name string) bool {
-	v, ok := splice.Get(hints, name)
+	v, ok := jsonedit.Get(hints, name)
 	return ok && v.Kind() == 't'
 }

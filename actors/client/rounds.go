@@ -7,11 +7,11 @@ import (
 
 	"mcpd/actors/request"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/rewrite"
 	"mcpd/protocol/rounds"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
 
@@ -84,7 +84,7 @@ func (c *Connection) drive(d *mrtrCall, in rounds.Event) {
 			}
 		case rounds.Complete:
 			// An empty value becomes an object.
-			params, _ := splice.Set(nil, splice.Quote(e.ElicitationID), "elicitationId")
+			params, _ := jsonedit.Set(nil, jsonedit.Quote(e.ElicitationID), "elicitationId")
 			c.p.Check()
 			_ = x.Sink.Send(jsonrpc.Notification("notifications/elicitation/complete", params))
 		case rounds.Deliver:

@@ -14,9 +14,9 @@ import (
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rounds"
-	"mcpd/protocol/splice"
 )
 
 const asksName = `{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{"message":"name?",` +
@@ -53,9 +53,9 @@ func TestModernServerAsksALegacyClient(t *testing.T) {
 		})
 		r.send(&client.Answer{Question: q.ID, Result: jsontext.Value(`{"action":"decline"}`)})
 		again := p.Expect("tools/call")
-		answers, _ := splice.Get(again.Params, "inputResponses")
-		state, _ := splice.GetString(again.Params, "requestState")
-		n, _ := splice.Get(again.Params, "arguments", "n")
+		answers, _ := jsonedit.Get(again.Params, "inputResponses")
+		state, _ := jsonedit.GetString(again.Params, "requestState")
+		n, _ := jsonedit.Get(again.Params, "arguments", "n")
 		if string(answers) != `{"who":{"action":"accept","content":{"name":"Ada"}}}` || state != "s-1" ||
 			string(n) != "12345678901234567890" {
 			t.Errorf("called again with %s", again.Params)
@@ -99,7 +99,7 @@ func TestProgressGoesOnInTheNextRound(t *testing.T) {
 		r.outcome(x)
 		var got []string
 		for _, m := range x.Sink.(*stage.Sink).Sent() {
-			v, _ := splice.Get(m.Params, "progress")
+			v, _ := jsonedit.Get(m.Params, "progress")
 			got = append(got, string(v))
 		}
 		if want := []string{"1", "2", "3"}; !slices.Equal(got, want) {
@@ -139,7 +139,7 @@ func TestRoundsThatFail(t *testing.T) {
 		p, _, q := asking(r)
 		r.send(&client.Answer{Question: q.ID, Err: &jsonrpc.Error{Code: -1, Message: "no"}})
 		again := p.Expect("tools/call")
-		if answers, _ := splice.Get(again.Params,
+		if answers, _ := jsonedit.Get(again.Params,
 			"inputResponses"); string(answers) != `{"who":{"action":"cancel"}}` {
 			t.Errorf("called again with %s", again.Params)
 		}
@@ -178,7 +178,7 @@ func TestCancelledWhileCalledAgain(t *testing.T) {
 		again := p.Expect("tools/call")
 		r.send(&request.Withdraw{ID: x.ID, Reason: "cancelled by the client"})
 		m := p.Expect("notifications/cancelled")
-		if id, _ := splice.Get(m.Params, "requestId"); string(id) != again.ID.Raw() {
+		if id, _ := jsonedit.Get(m.Params, "requestId"); string(id) != again.ID.Raw() {
 			t.Errorf("cancelled %s, want %s", m.Params, again.ID.Raw())
 		}
 		p.Reply(again, `{"resultType":"complete","content":[]}`)
@@ -212,7 +212,7 @@ func TestServerWantsToBeCalledAgain(t *testing.T) {
 		p.Reply(p.Expect("tools/call"), `{"resultType":"input_required","requestState":"later"}`)
 		p.ExpectNothing(rounds.Backoff - time.Millisecond)
 		again := p.Expect("tools/call")
-		if state, _ := splice.GetString(again.Params, "requestState"); state != "later" {
+		if state, _ := jsonedit.GetString(again.Params, "requestState"); state != "later" {
 			t.Errorf("called again with %s", again.Params)
 		}
 		p.Reply(again, `{"resultType":"complete","content":[]}`)

@@ -12,7 +12,7 @@ import (
 	"mcpd/gateway/tenant"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/supervisor/otp"
 )
 
@@ -72,7 +72,7 @@ func TestLogLevelIsTheMostVerbose(t *testing.T) {
 		level := func(want string) {
 			t.Helper()
 			m := p.Expect("logging/setLevel")
-			if got, _ := splice.GetString(m.Params, "level"); got != want {
+			if got, _ := jsonedit.GetString(m.Params, "level"); got != want {
 				t.Errorf("asked for %s, want %s", m.Params, want)
 			}
 			p.Reply(m, `{}`)
@@ -101,7 +101,7 @@ func TestLevelsThatChangeWithoutEnd(t *testing.T) {
 		p.ExpectNothing(time.Second)
 		p.Reply(first, `{}`)
 		last := p.Expect("logging/setLevel")
-		if got, _ := splice.GetString(last.Params, "level"); got != "debug" {
+		if got, _ := jsonedit.GetString(last.Params, "level"); got != "debug" {
 			t.Errorf("asked for %s", last.Params)
 		}
 		p.Reply(last, `{}`)

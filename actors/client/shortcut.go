@@ -7,9 +7,9 @@ import (
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -132,6 +132,6 @@ func (c *Connection) spared(m endedWithoutActor) {
 
 // answerOf returns the outcome of a call that its server has answered, without its result or error.
 func answerOf(f *inflightRequest, m jsonrpc.Message, now time.Time) request.Outcome {
-	failed := m.MayHave("isError") && splice.Kind(m.Outline(), "isError") == 't'
+	failed := m.MayHave("isError") && jsonedit.Kind(m.Outline(), "isError") == 't'
 	return request.Outcome{Waited: now.Sub(f.at), ToolError: failed}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
 )
@@ -41,7 +41,7 @@ func (c *Connection) needs(result jsontext.Value) {
 		return
 	}
 	c.staysAwake(c.o.Idle)
-	switch kind, _ := splice.GetString(result, "resultType"); kind {
+	switch kind, _ := jsonedit.GetString(result, "resultType"); kind {
 	case "task":
 		c.staysAwake(tasks.RetentionOf(result))
 	case "input_required":

@@ -8,7 +8,7 @@ import (
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/request"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
@@ -68,7 +68,7 @@ func TestServerThatNothingNeedsSleeps(t *testing.T) {
 			t.Errorf("report: %+v", got)
 		}
 		p = r.watched()
-		if level, _ := splice.GetString(p.Expect("logging/setLevel").Params, "level"); level != "info" {
+		if level, _ := jsonedit.GetString(p.Expect("logging/setLevel").Params, "level"); level != "info" {
 			t.Errorf("asked for %s", level)
 		}
 		p.Reply(p.Expect("tools/call"), `{"content":[]}`)

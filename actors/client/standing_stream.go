@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"mcpd/gateway/catalog"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/transport/streamable"
 )
 
@@ -53,7 +53,7 @@ func (c *Connection) treatAllAsChanged() {
 	for _, k := range catalog.Kinds() {
 		c.changed(k)
 	}
-	for uri := range order.Sorted(c.interest.Resources()) {
+	for uri := range sortedmap.Sorted(c.interest.Resources()) {
 		if c.interest.Agreed(uri) {
 			c.updated(uri)
 		}

@@ -10,9 +10,9 @@ import (
 	"mcpd/actors/client/internal/interest"
 	"mcpd/actors/request"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 )
@@ -90,7 +90,7 @@ func (c *Connection) askAside(a interest.Ask) {
 	if a.Method == "logging/setLevel" {
 		member = "level"
 	}
-	params, _ := splice.Set(nil, splice.Quote(a.Value), member) // an empty value becomes an object
+	params, _ := jsonedit.Set(nil, jsonedit.Quote(a.Value), member) // an empty value becomes an object
 	answered := c.onAnswer(a, nil)
 	err := c.request(a.Method, params, c.o.RequestTimeout(), func(_ jsontext.Value, err error) error {
 		answered(err)
@@ -128,7 +128,7 @@ func (alsoFollow) Class() otp.Class { return otp.Reserved }
 // followAll tells a new instance of all resources. If the instance is gone, its end is on its way
 // here.
 func (c *Connection) followAll(to otp.Ref) {
-	for uri, who := range order.Sorted(c.interest.Resources()) {
+	for uri, who := range sortedmap.Sorted(c.interest.Resources()) {
 		_ = c.p.Send(to, alsoFollow{interest.Follow, uri, slices.Min(slices.Collect(maps.Keys(who)))})
 	}
 }
@@ -153,7 +153,7 @@ func about(x *request.Exchange) (in interest.Event, ok bool) {
 	if x.Method != "resources/subscribe" && x.Method != "resources/unsubscribe" {
 		return in, false
 	}
-	uri, ok := splice.GetString(x.Params, "uri")
+	uri, ok := jsonedit.GetString(x.Params, "uri")
 	return interest.Event{Op: interest.Call, Call: x,
 		Ask: interest.Ask{Method: x.Method, Value: uri}}, ok
 }

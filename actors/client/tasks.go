@@ -7,21 +7,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/request"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // ofTask returns the request that waits for the task to which a question says that it belongs
 // (2025-11-25 §basic/utilities/tasks, "Related Task Metadata"). It is nil if the question names no
 // task, or nobody waits for that task.
 func (c *Connection) ofTask(question jsontext.Value) *request.Exchange {
-	task, ok := splice.Get(question, "_meta", protocol.MetaRelatedTask, "taskId")
+	task, ok := jsonedit.Get(question, "_meta", protocol.MetaRelatedTask, "taskId")
 	if !ok {
 		return nil
 	}
 	for _, f := range c.calls.all() {
-		if waits, _ := splice.Get(f.x.Params, "taskId"); f.x.Method == "tasks/result" &&
+		if waits, _ := jsonedit.Get(f.x.Params, "taskId"); f.x.Method == "tasks/result" &&
 			bytes.Equal(waits, task) {
 			return f.x
 		}
@@ -50,7 +50,7 @@ func (c *Connection) noteTask(x *request.Exchange, by string, in jsontext.Value,
 	if !x.NeedsConnection || x.Method != by {
 		return
 	}
-	if id, ok := splice.Get(in, at...); ok {
+	if id, ok := jsonedit.Get(in, at...); ok {
 		c.clients.keeps(x.Session, id)
 	}
 }
@@ -58,11 +58,11 @@ func (c *Connection) noteTask(x *request.Exchange, by string, in jsontext.Value,
 // taskStatus passes on the status of a task. Most tasks whose status comes late have no keeper:
 // they have ended.
 func (c *Connection) taskStatus(params jsontext.Value) {
-	id, ok := splice.Get(params, "taskId")
+	id, ok := jsonedit.Get(params, "taskId")
 	if !ok {
 		return
 	}
-	for _, keeper := range order.Sorted(c.clients.keepers(id)) {
+	for _, keeper := range sortedmap.Sorted(c.clients.keepers(id)) {
 		_ = c.p.Send(keeper.ref, &TaskStatus{params})
 	}
 }

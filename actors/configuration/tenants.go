@@ -3,7 +3,7 @@ package configuration
 import (
 	"time"
 
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/supervisor/otp"
 )
 
@@ -66,7 +66,7 @@ func (m *Manager) lookAgain() {
 // look stops the leaving tenants that have no more sessions.
 func (m *Manager) stopEmptyTenants() {
 	waiting := false
-	for tenant, l := range order.Sorted(m.leaving) {
+	for tenant, l := range sortedmap.Sorted(m.leaving) {
 		switch {
 		case l.ending:
 		case m.o.Open(tenant) > 0 && m.p.Now().Before(l.until):

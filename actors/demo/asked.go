@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 )
 
 // This file has the questions of the tools to the client, and the use of the answers.
@@ -54,7 +54,7 @@ func listRoots(key string) input {
 // said is the text that the model answered.
 func (k *call) sampledText(key string) string {
 	for _, block := range blocks(k.answers[key]) {
-		if t, ok := splice.GetString(block, "text"); ok {
+		if t, ok := jsonedit.GetString(block, "text"); ok {
 			return t
 		}
 	}
@@ -63,9 +63,9 @@ func (k *call) sampledText(key string) string {
 
 // blocks are the content blocks of a sampling result: one block, or since 2025-11-25 an array.
 func blocks(result jsontext.Value) []jsontext.Value {
-	content, _ := splice.Get(result, "content")
+	content, _ := jsonedit.Get(result, "content")
 	if content.Kind() == '[' {
-		return slices.Collect(splice.Elements(content))
+		return slices.Collect(jsonedit.Elements(content))
 	}
 	return []jsontext.Value{content}
 }
@@ -73,21 +73,21 @@ func blocks(result jsontext.Value) []jsontext.Value {
 // entered is the value that the user entered into a field of a form, or else the action that the
 // user chose.
 func (k *call) formValue(key, field string) string {
-	if value, ok := splice.Get(k.answers[key], "content", field); ok {
-		if text, ok := splice.Unquote(value); ok {
+	if value, ok := jsonedit.Get(k.answers[key], "content", field); ok {
+		if text, ok := jsonedit.Unquote(value); ok {
 			return text
 		}
 		return string(value)
 	}
-	action, _ := splice.GetString(k.answers[key], "action")
+	action, _ := jsonedit.GetString(k.answers[key], "action")
 	return "(" + action + ")"
 }
 
 // elicited answers with the user's action and input, after a heading.
 func elicited(heading, key string) answer {
 	return func(k *call) object {
-		action, _ := splice.GetString(k.answers[key], "action")
-		content, ok := splice.Get(k.answers[key], "content")
+		action, _ := jsonedit.GetString(k.answers[key], "action")
+		content, ok := jsonedit.Get(k.answers[key], "content")
 		if !ok {
 			content = jsontext.Value("{}")
 		}
@@ -97,10 +97,10 @@ func elicited(heading, key string) answer {
 
 // listed is the list of roots as a text.
 func (k *call) listed(key string) string {
-	list, _ := splice.Get(k.answers[key], "roots")
+	list, _ := jsonedit.Get(k.answers[key], "roots")
 	var uris []string
-	for root := range splice.Elements(list) {
-		uri, _ := splice.GetString(root, "uri")
+	for root := range jsonedit.Elements(list) {
+		uri, _ := jsonedit.GetString(root, "uri")
 		uris = append(uris, uri)
 	}
 	return strings.Join(uris, ", ")

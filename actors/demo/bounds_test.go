@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 var noon = time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
@@ -42,7 +42,7 @@ func failure(effects []effect) string {
 	if first.message.Error == nil {
 		return ""
 	}
-	reason, _ := splice.GetString(first.message.Error.Data, "reason")
+	reason, _ := jsonedit.GetString(first.message.Error.Data, "reason")
 	return reason
 }
 
@@ -101,7 +101,7 @@ func TestLargeThingsAreNotKept(t *testing.T) {
 		}
 	}
 	first := send1(c, 10, "tools/call", `{"name":"test_input_required_result_multiple_inputs"}`)
-	state, _ := splice.Get(first[0].(send).message.Result, "requestState")
+	state, _ := jsonedit.Get(first[0].(send).message.Result, "requestState")
 	params := fmt.Sprintf(
 		`{"name":"test_input_required_result_multiple_inputs","inputResponses":%s,"requestState":%s}`,
 		named(large), state,

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // call is a tools/call or prompts/get in progress: steps that run in order. The client waits for
@@ -128,7 +128,7 @@ func (c *core) forget(k *call) []effect {
 
 // arg is an argument that was checked to be a string, or "" for an optional one that is absent.
 func (k *call) arg(name string) string {
-	s, _ := splice.GetString(k.args, name)
+	s, _ := jsonedit.GetString(k.args, name)
 	return s
 }
 

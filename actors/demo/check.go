@@ -9,14 +9,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // checkParams checks that the required parameters are present and have the right types. Additional
 // members are allowed, as the schema allows them.
 func checkParams(args jsontext.Value, params []param) string {
 	for _, p := range params {
-		value, given := splice.Get(args, p.name)
+		value, given := jsonedit.Get(args, p.name)
 		switch {
 		case given:
 			if wrong := p.check(value); wrong != "" {
@@ -62,7 +62,7 @@ func number(value jsontext.Value) (int, bool) {
 // checkContact checks the arguments of json_schema_2020_12_tool, as its schema does.
 func checkContact(args jsontext.Value) string {
 	allowed := []string{"address", "contactMethod", "email", "name", "phone"}
-	for m := range splice.Members(args) {
+	for m := range jsonedit.Members(args) {
 		if !slices.Contains(allowed, m.Key()) {
 			return fmt.Sprintf("%q is not known, want any of %s", m.Key(), strings.Join(allowed, ", "))
 		}
@@ -77,7 +77,7 @@ func checkContact(args jsontext.Value) string {
 	if wrong := checkParams(args, optional("name", "contactMethod", "phone", "email")); wrong != "" {
 		return wrong
 	}
-	if address, given := splice.Get(args, "address"); given {
+	if address, given := jsonedit.Get(args, "address"); given {
 		if address.Kind() != '{' {
 			return fmt.Sprintf(`"address" is a %s, want an object`, kindOf(address))
 		}
@@ -86,7 +86,7 @@ func checkContact(args jsontext.Value) string {
 		}
 	}
 	needed := "email"
-	if method, given := splice.GetString(args, "contactMethod"); given {
+	if method, given := jsonedit.GetString(args, "contactMethod"); given {
 		switch method {
 		case "phone":
 			needed = "phone"
@@ -95,7 +95,7 @@ func checkContact(args jsontext.Value) string {
 			return fmt.Sprintf(`"contactMethod" is %q, want "phone" or "email"`, method)
 		}
 	}
-	if _, given := splice.Get(args, needed); !given {
+	if _, given := jsonedit.Get(args, needed); !given {
 		return fmt.Sprintf("%q is missing", needed)
 	}
 	return ""

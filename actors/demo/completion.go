@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // complete proposes values for an argument of a prompt or the variable of a template (2025-11-25
@@ -16,8 +16,8 @@ import (
 // the limit of a hundred values per result.
 func complete(c *core, r request) (any, error) {
 	params := r.params
-	name, ok1 := splice.GetString(params, "argument", "name")
-	begun, ok2 := splice.GetString(params, "argument", "value")
+	name, ok1 := jsonedit.GetString(params, "argument", "name")
+	begun, ok2 := jsonedit.GetString(params, "argument", "value")
 	if !ok1 || !ok2 {
 		return nil, protocol.InvalidParams(
 			"params.argument: want an object with the strings name and value",
@@ -38,10 +38,10 @@ func complete(c *core, r request) (any, error) {
 
 // proposed are all values for the argument of the prompt or template in ref.
 func (c *core) proposed(params jsontext.Value, name string) ([]string, error) {
-	kind, _ := splice.GetString(params, "ref", "type")
+	kind, _ := jsonedit.GetString(params, "ref", "type")
 	switch kind {
 	case "ref/prompt":
-		of, _ := splice.GetString(params, "ref", "name")
+		of, _ := jsonedit.GetString(params, "ref", "name")
 		p, ok := c.findPrompt(of)
 		if !ok {
 			return nil, protocol.InvalidParams("params.ref.name: no such prompt")
@@ -54,7 +54,7 @@ func (c *core) proposed(params jsontext.Value, name string) ([]string, error) {
 		}
 		return p.args[i].values, nil
 	case "ref/resource":
-		of, _ := splice.GetString(params, "ref", "uri")
+		of, _ := jsonedit.GetString(params, "ref", "uri")
 		i := slices.IndexFunc(templates, func(t template) bool { return t.uriTemplate() == of })
 		if i < 0 {
 			return nil, protocol.InvalidParams("params.ref.uri: no such resource template")

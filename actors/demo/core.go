@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // core is the server without its process: messages and times in, effects out. It serves one
@@ -116,7 +116,7 @@ func (c *core) notified(m jsonrpc.Message) []effect {
 	if m.Method != "notifications/cancelled" {
 		return nil
 	}
-	raw, _ := splice.Get(m.Params, "requestId")
+	raw, _ := jsonedit.Get(m.Params, "requestId")
 	id, err := jsonrpc.ParseID(raw)
 	if err != nil {
 		// malformed: ignored (2025-11-25 §basic/utilities/cancellation "Error Handling")

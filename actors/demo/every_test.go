@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // Each request is answered exactly once, whatever the client sends, unless the client cancels it. A
@@ -143,10 +143,10 @@ func (w *world) took(e send) {
 		if w.answers[m.ID]++; w.answers[m.ID] > 1 {
 			w.t.Fatalf("%s is a second answer", m.Append(nil))
 		}
-		if task, ok := splice.GetString(m.Result, "taskId"); ok {
+		if task, ok := jsonedit.GetString(m.Result, "taskId"); ok {
 			w.tasks = append(w.tasks, task)
 		}
-		if task, ok := splice.GetString(m.Result, "task", "taskId"); ok {
+		if task, ok := jsonedit.GetString(m.Result, "task", "taskId"); ok {
 			w.legacy = append(w.legacy, task)
 		}
 	case jsonrpc.KindRequest:
@@ -155,7 +155,7 @@ func (w *world) took(e send) {
 		}
 		w.asked = append(w.asked, m.ID)
 	case jsonrpc.KindNotification:
-		_, tagged := splice.Get(m.Params, "_meta", protocol.MetaSubscriptionID)
+		_, tagged := jsonedit.Get(m.Params, "_meta", protocol.MetaSubscriptionID)
 		ended := m.Method == "notifications/cancelled"
 		if w.answers[e.related] > 0 && !ended {
 			w.t.Fatalf("%s after the answer", m.Append(nil))

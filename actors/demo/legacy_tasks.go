@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // This file has the features of tasks that only 2025-11-25 has (§basic/utilities/tasks): the
@@ -38,7 +38,7 @@ func (t tool) taskRequested(r request) (bool, error) {
 	if !r.version.Has(protocol.Tasks) {
 		return false, nil
 	}
-	_, asked := splice.Get(r.params, "task")
+	_, asked := jsonedit.Get(r.params, "task")
 	switch support := t.support(); {
 	case asked && support == "":
 		return false, &protocol.Error{
@@ -54,7 +54,7 @@ func (t tool) taskRequested(r request) (bool, error) {
 
 // ttlOf is how long a task is kept: as long as the client wishes, up to the default.
 func ttlOf(k *call) time.Duration {
-	raw, _ := splice.Get(k.request.params, "task", "ttl")
+	raw, _ := jsonedit.Get(k.request.params, "task", "ttl")
 	if n, err := strconv.ParseUint(string(raw), 10, 32); err == nil && k.taskRequested && n > 0 {
 		return min(time.Duration(n)*time.Millisecond, taskTTL)
 	}
@@ -69,7 +69,7 @@ func (c *core) finishTask(t *task, result jsontext.Value) []effect {
 		return c.setStatus(t, completed)
 	}
 	t.result = t.related(result)
-	if failed, _ := splice.Get(result, "isError"); failed.Kind() == 't' {
+	if failed, _ := jsonedit.Get(result, "isError"); failed.Kind() == 't' {
 		return c.setStatus(t, failedStatus)
 	}
 	return c.setStatus(t, completed)
@@ -85,7 +85,7 @@ func (t *task) related(message jsontext.Value) jsontext.Value {
 
 // listTasks lists the tasks of the client. They fit on one page.
 func listTasks(c *core, r request) (any, error) {
-	if _, given := splice.Get(r.params, "cursor"); given {
+	if _, given := jsonedit.Get(r.params, "cursor"); given {
 		return nil, protocol.StateInvalid("cursor")
 	}
 	list := []object{}

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // method is a row of the table of methods.
@@ -93,7 +93,7 @@ func listOf[T row](member string, rows []T) func(c *core, r request) (any, error
 		written[a] = write(a.changed, a.tasks)
 	}
 	return func(c *core, r request) (any, error) {
-		if _, given := splice.Get(r.params, "cursor"); given {
+		if _, given := jsonedit.Get(r.params, "cursor"); given {
 			return nil, protocol.StateInvalid("cursor")
 		}
 		return written[as{c.changed[member], r.version.Has(protocol.Tasks)}](), nil
@@ -144,7 +144,7 @@ func getPrompt(c *core, r request) ([]effect, error) {
 		return nil, err
 	}
 	for _, a := range p.args {
-		if _, ok := splice.GetString(args, a.name); !ok {
+		if _, ok := jsonedit.GetString(args, a.name); !ok {
 			return nil, protocol.InvalidParams(fmt.Sprintf("params.arguments.%s: missing or not a string",
 				a.name))
 		}
@@ -158,7 +158,7 @@ func getPrompt(c *core, r request) ([]effect, error) {
 
 // arguments are the arguments of a tool or prompt: an object, or absent.
 func arguments(params jsontext.Value) (jsontext.Value, error) {
-	args, _ := splice.Get(params, "arguments")
+	args, _ := jsonedit.Get(params, "arguments")
 	if !isObject(args) {
 		return nil, protocol.InvalidParams("params.arguments: not an object")
 	}
@@ -210,7 +210,7 @@ func subscribable(params jsontext.Value) (string, error) {
 
 // required reads a string that must be in params.
 func required(params jsontext.Value, name string) (string, error) {
-	s, ok := splice.GetString(params, name)
+	s, ok := jsonedit.GetString(params, name)
 	if !ok {
 		return "", protocol.InvalidParams(fmt.Sprintf("params.%s: missing or not a string", name))
 	}

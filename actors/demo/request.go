@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/splice"
 )
 
 // request is a request of the client with the properties of its sender. Those of a legacy sender
@@ -93,7 +93,7 @@ func (c *core) signed(result jsontext.Value) jsontext.Value {
 
 // set adds a member to raw, which is an object of this package.
 func set[V string | jsontext.Value](raw jsontext.Value, value V, path ...string) jsontext.Value {
-	changed, err := splice.Set(raw, jsontext.Value(value), path...)
+	changed, err := jsonedit.Set(raw, jsontext.Value(value), path...)
 	if err != nil {
 		panic(err) // the path leads through a value that is not an object
 	}

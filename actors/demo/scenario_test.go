@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 var update = flag.Bool("update", false,
@@ -238,10 +238,10 @@ func (s *scene) show(effects []effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case send:
-			state, _ := splice.GetString(e.message.Result, "requestState")
+			state, _ := jsonedit.GetString(e.message.Result, "requestState")
 			s.name("state", state)
-			task, _ := splice.GetString(e.message.Result, "taskId")
-			if asked, ok := splice.GetString(e.message.Result, "task", "taskId"); ok {
+			task, _ := jsonedit.GetString(e.message.Result, "taskId")
+			if asked, ok := jsonedit.GetString(e.message.Result, "task", "taskId"); ok {
 				task = asked
 			}
 			s.name("task", task)

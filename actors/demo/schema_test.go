@@ -15,8 +15,8 @@ import (
 
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // definitions are the types of the server's messages in the published schemas: results by the
@@ -94,10 +94,10 @@ func definition(x exchange) (name, definition string, value jsontext.Value) {
 		}
 		return "", "JSONRPCErrorResponse", x.message.Append(nil)
 	}
-	if _, made := splice.Get(x.message.Result, "task"); made {
+	if _, made := jsonedit.Get(x.message.Result, "task"); made {
 		return "task", "CreateTaskResult", x.message.Result
 	}
-	switch kind, _ := splice.GetString(x.message.Result, "resultType"); kind {
+	switch kind, _ := jsonedit.GetString(x.message.Result, "resultType"); kind {
 	case "input_required":
 		return "input_required", "InputRequiredResult", x.message.Result
 	case "task":
@@ -190,8 +190,8 @@ func checkTask(t *testing.T, schemas *mcptest.Schemas, name string, m jsonrpc.Me
 	case "notifications/tasks":
 		task = m.Params
 	case "tasks/get", "task":
-		_, core := splice.Get(m.Result, "ttl")
-		if _, made := splice.Get(m.Result, "task"); core || made { // already checked against its schema
+		_, core := jsonedit.Get(m.Result, "ttl")
+		if _, made := jsonedit.Get(m.Result, "task"); core || made { // already checked against its schema
 			return
 		}
 	default:
@@ -204,18 +204,18 @@ func checkTask(t *testing.T, schemas *mcptest.Schemas, name string, m jsonrpc.Me
 	if err := compile(t, taskSchema).Validate(document); err != nil {
 		t.Errorf("%s: %v", task, err)
 	}
-	status, _ := splice.GetString(task, "status")
+	status, _ := jsonedit.GetString(task, "status")
 	for s, member := range taskDetails {
-		if _, has := splice.Get(task, member); has != (s == status && name != "task") {
+		if _, has := jsonedit.Get(task, member); has != (s == status && name != "task") {
 			t.Errorf("%s: status %s has %s = %t", name, status, member, has)
 		}
 	}
-	if result, ok := splice.Get(task, "result"); ok {
+	if result, ok := jsonedit.Get(task, "result"); ok {
 		if err := schemas.Check(t, "CallToolResult", result); err != nil {
 			t.Errorf("%s: %v", result, err)
 		}
 	}
-	if requests, ok := splice.Get(task, "inputRequests"); ok {
+	if requests, ok := jsonedit.Get(task, "inputRequests"); ok {
 		if err := schemas.Check(t, "InputRequests", requests); err != nil {
 			t.Errorf("%s: %v", requests, err)
 		}
@@ -303,7 +303,7 @@ func TestStructuredContentKeepsItsSchema(t *testing.T) {
 		}
 		s := play(t, "hello 2025-11-25 {}\n> "+`{"id":1,"method":"tools/call","params":{"name":"`+
 			row.name+`","arguments":{}}}`)
-		structured, ok := splice.Get(s.sent[0].message.Result, "structuredContent")
+		structured, ok := jsonedit.Get(s.sent[0].message.Result, "structuredContent")
 		if !ok {
 			t.Errorf("%s: no structuredContent", row.name)
 			continue

@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/seal"
-	"mcpd/protocol/splice"
 )
 
 const (
@@ -75,25 +75,25 @@ func (c *core) stateOf(k *call) (jsontext.Value, error) {
 	if len(state) > maxState {
 		return nil, protocol.InvalidParams("inputResponses is more than a requestState can hold")
 	}
-	return splice.Quote(state), nil
+	return jsonedit.Quote(state), nil
 }
 
 // readState takes the answers of earlier rounds from a state. It refuses a state that was not made
 // for this request.
 func (c *core) readState(k *call, raw jsontext.Value) error {
-	sealed, _ := splice.Unquote(raw)
+	sealed, _ := jsonedit.Unquote(raw)
 	state, ok := c.seals.open(sealed)
 	if !ok {
 		return protocol.StateInvalid("requestState")
 	}
-	request, _ := splice.GetString(state, "request")
-	text, _ := splice.GetString(state, "until")
+	request, _ := jsonedit.GetString(state, "request")
+	text, _ := jsonedit.GetString(state, "until")
 	until, _ := time.Parse(time.RFC3339, text)
 	if request != k.digest() || !c.now.Before(until) {
 		return protocol.StateInvalid("requestState")
 	}
-	answers, _ := splice.Get(state, "answers")
-	for m := range splice.Members(answers) {
+	answers, _ := jsonedit.Get(state, "answers")
+	for m := range jsonedit.Members(answers) {
 		k.answers[m.Key()] = m.Value
 	}
 	return nil

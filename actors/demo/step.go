@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/subscription"
 )
 
@@ -60,7 +60,7 @@ func (p pause) do(_ *core, k *call) ([]effect, bool) {
 type seconds string
 
 func (s seconds) do(_ *core, k *call) ([]effect, bool) {
-	raw, _ := splice.Get(k.args, string(s))
+	raw, _ := jsonedit.Get(k.args, string(s))
 	n, _ := number(raw)
 	return []effect{k.wait(time.Duration(n) * time.Second)}, false
 }

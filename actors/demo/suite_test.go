@@ -19,8 +19,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/transport/pipe"
 )
@@ -215,7 +215,7 @@ func (f *front) forward(w http.ResponseWriter, r *http.Request, m jsonrpc.Messag
 				return
 			}
 		}
-		if _, listens := splice.Get(out.Params, "_meta", protocol.MetaSubscriptionID); listens {
+		if _, listens := jsonedit.Get(out.Params, "_meta", protocol.MetaSubscriptionID); listens {
 			out.Params = set(out.Params, theirs.Raw(), "_meta", protocol.MetaSubscriptionID)
 		}
 		if !streaming {

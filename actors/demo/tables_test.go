@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // toolName is the form of names that 2025-11-25 §server/tools and the conformance suite allow.
@@ -52,7 +52,7 @@ func TestTablesKeepTheirPromises(t *testing.T) {
 	}
 	first := play(t, "hello 2025-11-25 {}\n> "+`{"id":1,"method":"tools/call","params":{"name":"`+
 		tools[0].name+`","arguments":{}}}`)
-	if _, failed := splice.Get(first.sent[0].message.Result, "isError"); failed {
+	if _, failed := jsonedit.Get(first.sent[0].message.Result, "isError"); failed {
 		t.Errorf("the first tool, %s, does not succeed without arguments", tools[0].name)
 	}
 }

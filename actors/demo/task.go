@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/subscription"
 )
 
@@ -126,7 +126,7 @@ func (t *task) detail() object {
 	o := t.object()
 	switch t.status {
 	case inputRequired:
-		o["inputRequests"], _ = splice.Get(mrtr.Required{Inputs: wanted(t.call, t.pending)}.Result(),
+		o["inputRequests"], _ = jsonedit.Get(mrtr.Required{Inputs: wanted(t.call, t.pending)}.Result(),
 			"inputRequests")
 	case completed:
 		o["result"] = t.result

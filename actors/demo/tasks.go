@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 )
 
 // This file has the methods of tasks: of the extension (SEP-2663), if the client declared it, and
@@ -30,7 +30,7 @@ func updateTask(c *core, r request) ([]effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, given := splice.Get(r.params, "inputResponses"); !given {
+	if _, given := jsonedit.Get(r.params, "inputResponses"); !given {
 		return nil, protocol.InvalidParams("inputResponses is missing")
 	}
 	responses, err := mrtr.ParseRetry(r.params)

@@ -11,13 +11,13 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/request"
 	"mcpd/gateway/quota"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/protocol/held"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/seal"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
 
@@ -108,8 +108,8 @@ func (c *Call) relayed(m jsonrpc.Message) error {
 	if m.Method == "notifications/progress" {
 		return c.step(held.Event{Op: held.Progress, Params: m.Params})
 	}
-	level, _ := splice.GetString(m.Params, "level")
-	for _, o := range order.Sorted(c.open) {
+	level, _ := jsonedit.GetString(m.Params, "level")
+	for _, o := range sortedmap.Sorted(c.open) {
 		if protocol.AtLeast(level, o.level) {
 			_ = o.out.Send(m)
 		}
@@ -134,7 +134,7 @@ func (c *Call) finished(m *finished) error {
 			}
 		}
 	default:
-		for sink := range order.Sorted(c.open) {
+		for sink := range sortedmap.Sorted(c.open) {
 			return c.left(sink)
 		}
 		return c.step(held.Event{Op: held.Abort})
@@ -161,7 +161,7 @@ func (c *Call) retry(m *Retry) error {
 	sink, d := c.sinks, m.Deliver
 	token, asks := protocol.ProgressToken(d.Message.Params)
 	token = token.Clone() // the request would keep all its bytes in memory
-	level, _ := splice.GetString(d.Message.Params, "_meta", protocol.MetaLogLevel)
+	level, _ := jsonedit.GetString(d.Message.Params, "_meta", protocol.MetaLogLevel)
 	c.mu.Lock()
 	c.open[sink] = &clientRequest{
 		out: d.Out, id: d.Message.ID, token: token, level: level, calls: m.Calls,
@@ -224,7 +224,7 @@ func (c *Call) perform(effects []held.Effect) error {
 			c.finish(e.Sink, e.Result, e.Err)
 		case held.Relay:
 			if o := c.open[e.Sink]; o != nil {
-				if params, err := splice.Set(e.Params, o.token, "progressToken"); err == nil {
+				if params, err := jsonedit.Set(e.Params, o.token, "progressToken"); err == nil {
 					_ = o.out.Send(jsonrpc.Notification("notifications/progress", params))
 				}
 			}
@@ -237,7 +237,7 @@ func (c *Call) perform(effects []held.Effect) error {
 				q.Fail(e.Err)
 			}
 		case held.SendProgress:
-			for _, q := range order.SortedBy(c.questions, jsonrpc.ID.Compare) {
+			for _, q := range sortedmap.SortedBy(c.questions, jsonrpc.ID.Compare) {
 				_ = c.p.Send(q.From, &client.ClientNotification{
 					Method: "notifications/progress", Params: e.Params,
 				})
@@ -267,5 +267,5 @@ func (c *Call) publish(e held.Effect) {
 		return
 	}
 	c.park(e.At.Sub(c.p.Now()))
-	c.finish(e.Sink, mrtr.Required{Inputs: e.Inputs, State: splice.Quote(token)}.Result(), nil)
+	c.finish(e.Sink, mrtr.Required{Inputs: e.Inputs, State: jsonedit.Quote(token)}.Result(), nil)
 }

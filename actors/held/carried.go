@@ -12,7 +12,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	"mcpd/gateway/quota"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol/held"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
@@ -137,7 +137,7 @@ func (e *carriedState) end() {
 	questions := maps.Clone(e.questions)
 	clear(e.questions)
 	e.mu.Unlock()
-	for _, q := range order.SortedBy(questions, jsonrpc.ID.Compare) {
+	for _, q := range sortedmap.SortedBy(questions, jsonrpc.ID.Compare) {
 		q.Fail(errGone)
 	}
 	e.kept.Release()
@@ -149,7 +149,7 @@ func (e *carriedState) Abandon(reason error) {
 	e.mu.Lock()
 	open := maps.Clone(e.open)
 	e.mu.Unlock()
-	for sink := range order.Sorted(open) {
+	for sink := range sortedmap.Sorted(open) {
 		e.finish(sink, nil, e.a.Exchange.Broken(reason))
 	}
 	e.end()

@@ -16,10 +16,10 @@ import (
 	"mcpd/actors/session"
 	"mcpd/gateway/quota"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/seal"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
 
@@ -162,7 +162,7 @@ func (r *rig) state(out *stage.Sink) string {
 	if mrtr.TypeOf(m.Result) != mrtr.InputRequired {
 		r.T.Fatalf("got %v, want to be asked", out.All())
 	}
-	token, _ := splice.GetString(m.Result, "requestState")
+	token, _ := jsonedit.GetString(m.Result, "requestState")
 	return token
 }
 

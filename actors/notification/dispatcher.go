@@ -10,7 +10,7 @@ import (
 
 	"mcpd/actors/internal/drops"
 	"mcpd/gateway/quota"
-	"mcpd/internal/water"
+	"mcpd/internal/highwater"
 	"mcpd/protocol/subscription"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -30,8 +30,8 @@ const (
 type Options struct {
 	Tenant string
 	Emit   telemetry.Sink
-	Most   *water.Mark    // high-water mark of waiting notifications
-	Kept   *quota.Account // byte budget of the tenant
+	Most   *highwater.Mark // high-water mark of waiting notifications
+	Kept   *quota.Account  // byte budget of the tenant
 	// Lost is called by an incarnation that has lost the registrations of its predecessors, so that
 	// the listeners register again. It may be nil.
 	Lost func()

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
@@ -88,19 +88,19 @@ func (k *carriedState) number() uint64 {
 }
 
 func (k *carriedState) running() iter.Seq2[*stdio.Child, *child] {
-	return order.SortedBy(k.children, func(a, b *stdio.Child) int {
+	return sortedmap.SortedBy(k.children, func(a, b *stdio.Child) int {
 		return cmp.Compare(k.children[a].number, k.children[b].number)
 	})
 }
 
 func (k *carriedState) begun() iter.Seq2[*starting, bool] {
-	return order.SortedBy(k.starts, func(a, b *starting) int {
+	return sortedmap.SortedBy(k.starts, func(a, b *starting) int {
 		return cmp.Compare(a.number, b.number)
 	})
 }
 
 func (k *carriedState) closing() iter.Seq2[transport.Upstream, closing] {
-	return order.SortedBy(k.releases, func(a, b transport.Upstream) int {
+	return sortedmap.SortedBy(k.releases, func(a, b transport.Upstream) int {
 		return cmp.Compare(k.releases[a].number, k.releases[b].number)
 	})
 }

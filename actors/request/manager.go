@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mcpd/gateway/quota"
-	"mcpd/internal/water"
+	"mcpd/internal/highwater"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -21,7 +21,7 @@ type Options struct {
 	Tenant string
 	// Pending bounds the exchanges in flight (S4-57), as currently configured.
 	Pending   func() int
-	HighWater *water.Mark // high-water mark of the exchanges in flight
+	HighWater *highwater.Mark // high-water mark of the exchanges in flight
 	// OfPrincipal bounds the exchanges of one principal; nil, or 0, is no bound.
 	OfPrincipal func() int
 	// Account is the byte budget of the tenant, which bounds the params of the exchanges in flight.

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport"
 )
@@ -25,13 +25,13 @@ func Rejected(
 	why error,
 	told *jsonrpc.Error,
 ) telemetry.Rejected {
-	name, ok := splice.GetString(params, "name")
+	name, ok := jsonedit.GetString(params, "name")
 	if !ok {
-		name, _ = splice.GetString(params, "uri")
+		name, _ = jsonedit.GetString(params, "uri")
 	}
 	if told != nil {
-		server, _ := splice.GetString(told.Data, "server")
-		incident, _ := splice.GetString(told.Data, "incident")
+		server, _ := jsonedit.GetString(told.Data, "server")
+		incident, _ := jsonedit.GetString(told.Data, "incident")
 		at.Server, at.Incident = cmp.Or(at.Server, server), cmp.Or(at.Incident, incident)
 	}
 	e := telemetry.Rejected{

@@ -11,8 +11,8 @@ import (
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/seal"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 )
@@ -158,10 +158,10 @@ func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(
 // submit makes the exchange and sends it to the request manager.
 func (s *Session) submit(o *outgoing, to otp.Ref) {
 	m, limits := o.d.Message, &s.o.Tenant().Limits
-	if m.Method == "tools/call" && m.MayHave("task") && splice.Kind(m.Outline(), "task") != 0 {
+	if m.Method == "tools/call" && m.MayHave("task") && jsonedit.Kind(m.Outline(), "task") != 0 {
 		// The actor that keeps a task asks the server for it by itself. If no task is kept, the host
 		// ignores the member, as a receiver without tasks must (2025-11-25 §basic/utilities/tasks).
-		o.params, _ = splice.Delete(o.params, "task")
+		o.params, _ = jsonedit.Delete(o.params, "task")
 	}
 	c := &call{names: o.names, Exchange: request.Exchange{
 		ID:      s.o.NextID.Add(1),
@@ -183,7 +183,7 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	if x.Version.Has(protocol.PerRequestMeta) {
 		x.Level = o.level()
 	}
-	token, _ := splice.Get(o.meta(), protocol.MetaProgressToken)
+	token, _ := jsonedit.Get(o.meta(), protocol.MetaProgressToken)
 	// A slice of the request would keep all of it in memory.
 	x.Token, x.ExtraBytes = token.Clone(), o.originalBytes
 	if err := s.subscribing(o, x.ID); err != nil {

@@ -10,8 +10,8 @@ import (
 
 	"mcpd/actors/internal/stage"
 	"mcpd/internal/fault"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // A call with an aggregate name reaches its server under the server's own name, and the client's id
@@ -21,7 +21,7 @@ func TestCallReachesItsServer(t *testing.T) {
 		u := r.ready(`{}`)
 		id := jsonrpc.StringID("my id")
 		out := u.askAs(id, "tools/call", `{"name":"files__read","arguments":{"n":12345678901234567890}}`)
-		called, _ := splice.Get(out.End().Result, "called")
+		called, _ := jsonedit.Get(out.End().Result, "called")
 		if string(called) != `{"name":"read","arguments":{"n":12345678901234567890}}` ||
 			out.End().ID != id {
 			t.Errorf("got %v", out.All())
@@ -66,7 +66,7 @@ func TestEqualIdsAreToldApart(t *testing.T) {
 		for n := range 100 {
 			out := u.askAs(jsonrpc.IntID(1), "tools/call",
 				fmt.Sprintf(`{"name":"files__read","arguments":{"n":%d}}`, n))
-			if got, _ := splice.Get(out.End().Result, "called", "arguments",
+			if got, _ := jsonedit.Get(out.End().Result, "called", "arguments",
 				"n"); string(got) != strconv.Itoa(n) || len(out.All()) != 1 {
 				t.Errorf("call %d: %v", n, out.All())
 			}
@@ -260,14 +260,14 @@ func TestErrorsNameResourcesAsTheirClientDoes(t *testing.T) {
 		for name, ask := range map[string]func(string, string) *stage.Sink{"legacy": u.ask,
 			"modern": c.ask} {
 			out := ask("resources/read", `{"uri":"`+nope+`"}`)
-			if got, _ := splice.GetString(out.End().Error.Data, "uri"); got != nope {
+			if got, _ := jsonedit.GetString(out.End().Error.Data, "uri"); got != nope {
 				t.Errorf("%s: %v", name, out.All())
 			}
 		}
 		u = r.open("ci", "files")
 		u.shake(`{}`)
 		out := u.ask("resources/read", `{"uri":"nope"}`)
-		if got, _ := splice.GetString(out.End().Error.Data, "uri"); got != "nope" {
+		if got, _ := jsonedit.GetString(out.End().Error.Data, "uri"); got != "nope" {
 			t.Errorf("alone: %v", out.All())
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/server"
 	"mcpd/gateway/quota"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // acme is the declaration of a client with the same extension as the server.
@@ -49,7 +49,7 @@ func TestMethodsOfAnExtensionArePassedOn(t *testing.T) {
 				t.Errorf("%s: %v", caps, out.All())
 			}
 			p := r.hearing("things/list")
-			if got, _ := splice.Get(p.heard("initialize")[0].Params, "capabilities"); string(got) != caps {
+			if got, _ := jsonedit.Get(p.heard("initialize")[0].Params, "capabilities"); string(got) != caps {
 				t.Errorf("the server was told %s, want %s", got, caps)
 			}
 			if out := u.ask("things/unknown", `{}`); out.Word() != int64(-32601) ||
@@ -83,15 +83,15 @@ func TestMethodsOfAnExtensionStandAlone(t *testing.T) {
 		c := r.caller(acme)
 		c.server = "files"
 		out := c.ask("things/list", `{}`)
-		if got, _ := splice.Get(out.End().Result, "things"); string(got) != "[1]" {
+		if got, _ := jsonedit.Get(out.End().Result, "things"); string(got) != "[1]" {
 			t.Errorf("got %v", out.All())
 		}
 		p := r.peer("files")
-		if got, _ := splice.Get(p.heard("things/list")[0].Params, "_meta",
+		if got, _ := jsonedit.Get(p.heard("things/list")[0].Params, "_meta",
 			"io.modelcontextprotocol/clientCapabilities"); string(got) != acme {
 			t.Errorf("the server was told %s", got)
 		}
-		if kind, _ := splice.GetString(out.End().Result, "resultType"); kind != "acme" {
+		if kind, _ := jsonedit.GetString(out.End().Result, "resultType"); kind != "acme" {
 			t.Errorf("the type is %s", kind)
 		}
 		d := r.caller(`{}`)
@@ -122,7 +122,7 @@ func TestRequestsOfAnExtensionEnd(t *testing.T) {
 		cut := u.askAs(jsonrpc.IntID(72), "things/wait", `{}`)
 		p.dies("")
 		r.Rest()
-		if sent, _ := splice.Get(cut.End().Error.Data, "mayHaveExecuted"); cut.End().Error == nil ||
+		if sent, _ := jsonedit.Get(cut.End().Error.Data, "mayHaveExecuted"); cut.End().Error == nil ||
 			string(sent) == "false" {
 			t.Errorf("its server died: %v", cut.All())
 		}
@@ -242,7 +242,7 @@ func TestTheAggregateDeclaresWhatItMerges(t *testing.T) {
 	}, func(r *rig) {
 		declared := func(server string) string {
 			out := r.open("ci", server).ask("initialize", greeting("2025-11-25", acme))
-			caps, _ := splice.Get(out.End().Result, "capabilities")
+			caps, _ := jsonedit.Get(out.End().Result, "capabilities")
 			return string(caps)
 		}
 		if got, want := declared("files"),

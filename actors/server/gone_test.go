@@ -8,7 +8,7 @@ import (
 	"mcpd/actors/catalog"
 	"mcpd/actors/internal/stage"
 	"mcpd/gateway/tenant"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/telemetry"
 )
 
@@ -43,7 +43,7 @@ func (l listeners) gone(t *testing.T, reason string) {
 		t.Errorf("a legacy client heard %v", told)
 	}
 	for name, out := range map[string]*stage.Sink{"its resource": l.only, "its endpoint": l.alone} {
-		why, _ := splice.GetString(out.End().Result, "_meta", "mcpd/reason")
+		why, _ := jsonedit.GetString(out.End().Result, "_meta", "mcpd/reason")
 		if len(out.All()) != 1 || !strings.Contains(why, reason) {
 			t.Errorf("a subscription to %s ended with %v, want %q", name, out.All(), reason)
 		}
@@ -123,8 +123,8 @@ func TestQuarantineOfALoopEndsSubscriptions(t *testing.T) {
 			t.Fatalf("%d connections are quarantined", quarantined())
 		}
 		l.gone(t, `server "files" is quarantined: `)
-		retry, _ := splice.Get(l.only.End().Result, "_meta", "mcpd/retryAfterMs")
-		incident, _ := splice.GetString(l.only.End().Result, "_meta", "mcpd/incident")
+		retry, _ := jsonedit.Get(l.only.End().Result, "_meta", "mcpd/retryAfterMs")
+		incident, _ := jsonedit.GetString(l.only.End().Result, "_meta", "mcpd/incident")
 		if incident == "" || len(retry) == 0 {
 			t.Errorf("a subscription ended with %s", l.only.End().Result)
 		}

@@ -11,10 +11,10 @@ import (
 	"mcpd/actors/session"
 	"mcpd/actors/task"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
 	"mcpd/protocol/seal"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
@@ -43,7 +43,7 @@ func (s *Session) asksForTask(m jsonrpc.Message) bool {
 	if !m.MayHave("task") {
 		return false
 	}
-	wish, asks := splice.Get(m.Outline(), "task")
+	wish, asks := jsonedit.Get(m.Outline(), "task")
 	return asks && wish.Kind() != 'n' && s.record.Version.Has(protocol.Tasks) &&
 		s.record.Offered.Has("tasks.requests.tools.call")
 }
@@ -63,7 +63,7 @@ func (s *Session) asTask(o *outgoing) (taken bool) {
 	}
 	name := o.name
 	if name == "" { // a transparent endpoint has one server
-		name, _ = splice.GetString(o.params, "name")
+		name, _ = jsonedit.GetString(o.params, "name")
 	}
 	up, facts := s.view.Dialect(o.server)
 	plan, err := tasks.Decide(
@@ -120,7 +120,7 @@ func (s *Session) startTask(
 	handle := task.NewHandle(s.o.Random)
 	ttl, err := tasks.DefaultTTL, error(nil)
 	if s.asksForTask(o.d.Message) {
-		wish, _ := splice.Get(o.d.Message.Params, "task")
+		wish, _ := jsonedit.Get(o.d.Message.Params, "task")
 		ttl, err = tasks.TTLOf(wish)
 	}
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Session) startTask(
 	}
 	id, err := s.o.Held.Ring.Seal(s.taskOwner(), seal.State{
 		Kind: seal.HostTask, Handle: handle, Round: uint32(down),
-		Upstream: splice.Quote(o.server), Expiry: s.p.Now().Add(good),
+		Upstream: jsonedit.Quote(o.server), Expiry: s.p.Now().Add(good),
 	})
 	if err != nil {
 		s.refuse(o.d, protocol.InternalError(err))
@@ -141,10 +141,10 @@ func (s *Session) startTask(
 	}
 	params := o.params
 	if down != tasks.Core || up != tasks.Core {
-		params, _ = splice.Delete(params, "task")
+		params, _ = jsonedit.Delete(params, "task")
 	}
 	// the host reports no progress of a task
-	params, _ = splice.Delete(params, "_meta", "progressToken")
+	params, _ = jsonedit.Delete(params, "_meta", "progressToken")
 	if params, err = rewrite.Request("tools/call", s.record.Version, server, params); err != nil {
 		s.refuse(o.d, protocol.InternalError(err))
 		return
@@ -202,7 +202,7 @@ func (s *Session) keptTask(state seal.State) (server string, ref otp.Ref, ok boo
 	if s.modern() {
 		down = tasks.Extension
 	}
-	server, _ = splice.Unquote(state.Upstream)
+	server, _ = jsonedit.Unquote(state.Upstream)
 	if state.Round != uint32(down) || s.transparent() && server != s.h.Endpoint().Server {
 		return "", otp.Ref{}, false
 	}
@@ -212,7 +212,7 @@ func (s *Session) keptTask(state seal.State) (server string, ref otp.Ref, ok boo
 
 // listTasks lists the tasks of the principal. They fit on one page.
 func (s *Session) listTasks(d *session.Deliver) {
-	if _, given := splice.Get(d.Message.Params, "cursor"); given {
+	if _, given := jsonedit.Get(d.Message.Params, "cursor"); given {
 		s.refuse(d, protocol.StateInvalid("cursor"))
 		return
 	}
@@ -224,7 +224,7 @@ func (s *Session) listTasks(d *session.Deliver) {
 		}
 		list = append(list, o...)
 	}
-	result, _ := splice.Set(nil, append(list, ']'), "tasks") // an empty value becomes an object
+	result, _ := jsonedit.Set(nil, append(list, ']'), "tasks") // an empty value becomes an object
 	s.answer(d, result)
 }
 

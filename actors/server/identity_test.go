@@ -5,7 +5,7 @@ import (
 
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Protocol-matrix 10.2 and 10.4: a modern server is told with each request who its client is, if
@@ -51,7 +51,7 @@ func TestServerIsToldWhoItsClientIs(t *testing.T) {
 				if len(heard) != 1 {
 					t.Fatalf("the server heard %v", heard)
 				}
-				if got, _ := splice.GetString(heard[0].Params, append(tt.path, "name")...); got != tt.want {
+				if got, _ := jsonedit.GetString(heard[0].Params, append(tt.path, "name")...); got != tt.want {
 					t.Errorf("the server is told %s", heard[0].Params)
 				}
 			})

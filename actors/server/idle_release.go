@@ -7,7 +7,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/supervisor/otp"
 )
 
@@ -81,7 +81,7 @@ func (s *Session) releaseIdle() {
 		return
 	}
 	s.silence.long = long
-	for server, ref := range order.Sorted(s.targets) {
+	for server, ref := range sortedmap.Sorted(s.targets) {
 		config, ok := s.tenant.Server(server)
 		if after := config.ReleaseAfter(); !ok || after == 0 || after > long {
 			continue
@@ -121,7 +121,7 @@ func (s *Session) restoreReleased() {
 			s.silence.missed[u.Server] = true
 		}
 	}
-	for server := range order.Sorted(s.silence.missed) {
+	for server := range sortedmap.Sorted(s.silence.missed) {
 		s.reconnect(server)
 	}
 	for _, server := range was.ownConnections {

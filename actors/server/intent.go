@@ -6,10 +6,10 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/session"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
 
@@ -107,14 +107,14 @@ func (s *Session) proceed(w *intentWait, refused error) {
 // setLevel stores the client's log level and sends it to every server in use. A success says that
 // the servers log at that level. The client gets an error only if all servers have refused.
 func (s *Session) setLevel(d *session.Deliver) {
-	level, _ := splice.GetString(d.Message.Params, "level")
+	level, _ := jsonedit.GetString(d.Message.Params, "level")
 	if !protocol.ValidLogLevel(level) {
 		s.refuse(d, protocol.InvalidLogLevel("params.level", level))
 		return
 	}
 	s.store(func(r *session.Record) { r.Level = level })
 	servers := make([]string, 0, len(s.targets))
-	for server := range order.Sorted(s.targets) {
+	for server := range sortedmap.Sorted(s.targets) {
 		servers = append(servers, server)
 	}
 	s.sendIntent(d, servers, func(refused error) {

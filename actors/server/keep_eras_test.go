@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // A modern client follows the task of a legacy server, is notified of it, and answers its
@@ -56,7 +56,7 @@ func TestModernClientFollowsLegacyTask(t *testing.T) {
 		}
 		var states []string
 		for _, m := range listen.Sent()[1:] {
-			status, _ := splice.GetString(m.Params, "status")
+			status, _ := jsonedit.GetString(m.Params, "status")
 			states = append(states, m.Method+" "+status)
 		}
 		const each = "notifications/tasks "
@@ -91,7 +91,7 @@ func TestLegacyClientFollowsModernTask(t *testing.T) {
 			t.Errorf("the server got %v", got)
 		}
 		time.Sleep(time.Second)
-		if _, stays := splice.Get(wait.End().Result, "resultType"); stays ||
+		if _, stays := jsonedit.Get(wait.End().Result, "resultType"); stays ||
 			member(t, wait, "_meta", protocol.MetaRelatedTask, "taskId") != id {
 			t.Errorf("got %v", wait.All())
 		}
@@ -105,7 +105,7 @@ func TestServerThatInsistsOnTasks(t *testing.T) {
 		extended(r)
 		task := r.script["files"]["tools/call"]
 		r.script["files"]["tools/call"] = func(params jsontext.Value) string {
-			if _, can := splice.Get(params, "_meta", protocol.MetaClientCapabilities, "extensions",
+			if _, can := jsonedit.Get(params, "_meta", protocol.MetaClientCapabilities, "extensions",
 				protocol.ExtensionTasks); can {
 				return task(params)
 			}

@@ -11,8 +11,8 @@ import (
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/task"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 const (
@@ -32,7 +32,7 @@ func tasked(support string) func(r *rig) {
 				support + `"}}]}`,
 		)
 		files["tools/call"] = func(params jsontext.Value) string {
-			if _, asked := splice.Get(params, "task"); asked {
+			if _, asked := jsonedit.Get(params, "task"); asked {
 				return `{"task":{"taskId":"s-1","status":"working","ttl":60000,"pollInterval":1000}}`
 			}
 			return `{"content":[]}`
@@ -66,7 +66,7 @@ func (r *rig) tasksGet(jsontext.Value) string { return *r.task.Load() }
 
 func member(t *testing.T, out *stage.Sink, path ...string) string {
 	t.Helper()
-	text, ok := splice.GetString(out.End().Result, path...)
+	text, ok := jsonedit.GetString(out.End().Result, path...)
 	if !ok {
 		t.Fatalf("no %v in %v", path, out.All())
 	}
@@ -144,7 +144,7 @@ func TestACallForATaskThatIsNotAnsweredMayHaveBeenExecuted(t *testing.T) {
 		if got := r.peer("files").heard("tools/call"); len(got) != 1 || out.End().Error == nil {
 			t.Fatalf("the server got %v, the client %v", got, out.All())
 		}
-		if maybe, _ := splice.Get(out.End().Error.Data, "maybeExecuted"); string(maybe) != "true" {
+		if maybe, _ := jsonedit.Get(out.End().Error.Data, "maybeExecuted"); string(maybe) != "true" {
 			t.Errorf("got %s", out.End().Error.Data)
 		}
 	})
@@ -238,7 +238,7 @@ func TestTasksAreBounded(t *testing.T) {
 		if out.Word() == "result" || out.End().Error == nil {
 			t.Fatalf("one more: %v", out.All())
 		}
-		if _, said := splice.Get(out.End().Error.Data, "retryAfterMs"); !said {
+		if _, said := jsonedit.Get(out.End().Error.Data, "retryAfterMs"); !said {
 			t.Errorf("not told when to come back: %s", out.End().Error.Data)
 		}
 		time.Sleep(time.Minute)

@@ -16,8 +16,8 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/storage"
 	"mcpd/actors/task"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/tasks"
 	"mcpd/store"
 	"mcpd/supervisor/otp"
@@ -278,7 +278,7 @@ func TestLargeOutcomeIsNotKept(t *testing.T) {
 			t.Errorf("got %v", out.All())
 		}
 		out := r.caller(follows).ask("tasks/get", about(modern))
-		if why, _ := splice.GetString(out.End().Result, "error", "message"); member(t, out,
+		if why, _ := jsonedit.GetString(out.End().Result, "error", "message"); member(t, out,
 			"status") != "failed" || !strings.Contains(why, want) {
 			t.Errorf("got %v", out.All())
 		}

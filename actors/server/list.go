@@ -5,8 +5,8 @@ import (
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
 
@@ -17,8 +17,8 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 		return
 	}
 	cursor := ""
-	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' {
-		if cursor, ok = splice.Unquote(raw); !ok || cursor == "" {
+	if raw, ok := jsonedit.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' {
+		if cursor, ok = jsonedit.Unquote(raw); !ok || cursor == "" {
 			s.refuse(d, protocol.StateInvalid("cursor"))
 			return
 		}
@@ -42,7 +42,7 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 // is the server's own, so a request with a cursor goes to the server.
 func (s *Session) listAlone(d *session.Deliver, kind merge.Kind) {
 	server := s.h.Endpoint().Server
-	if raw, ok := splice.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' ||
+	if raw, ok := jsonedit.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' ||
 		s.lacks(server, d.Message.Method) != "" {
 		s.forward(d)
 		return

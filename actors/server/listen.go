@@ -14,8 +14,8 @@ import (
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/subscription"
 	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
@@ -117,12 +117,12 @@ func (s *Session) subscribe(d *session.Deliver) {
 			return !s.watchTask(l, id)
 		})
 		for _, uri := range l.granted.URIs {
-			params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
+			params, _ := jsonedit.Set(nil, jsonedit.Quote(uri), "uri") // an empty value becomes an object
 			target, err := s.view.Route("resources/subscribe", params, s.uriOwner())
 			if err != nil {
 				continue
 			}
-			own, _ := splice.GetString(target.Params, "uri")
+			own, _ := jsonedit.GetString(target.Params, "uri")
 			u := session.Subscription{Server: target.Server, URI: uri, Own: own}
 			l.waiting++
 			l.uris = append(l.uris, u)
@@ -143,7 +143,7 @@ func (s *Session) listenToExtensions(l *listen, name string) {
 	u := session.Subscription{Server: s.h.Endpoint().Server, URI: name, Own: name}
 	l.waiting++
 	l.uris = append(l.uris, u)
-	params, _ := splice.Set(nil, splice.Quote(name), "uri") // an empty value becomes an object
+	params, _ := jsonedit.Set(nil, jsonedit.Quote(name), "uri") // an empty value becomes an object
 	s.inquire(u.Server, "resources/subscribe", params, agreement{l, u})
 }
 
@@ -242,7 +242,7 @@ func (s *Session) release(u session.Subscription) {
 	if s.covered(u.Server, u.Own) {
 		return
 	}
-	params, _ := splice.Set(nil, splice.Quote(u.Own), "uri") // an empty value becomes an object
+	params, _ := jsonedit.Set(nil, jsonedit.Quote(u.Own), "uri") // an empty value becomes an object
 	s.inquire(u.Server, "resources/unsubscribe", params, nil)
 }
 
@@ -291,7 +291,7 @@ func (s *Session) renamed(uris []session.Subscription, n *notification.Notice) [
 		params := n.Params
 		if name != n.URI {
 			var err error
-			if params, err = splice.Set(params, splice.Quote(name), "uri"); err != nil {
+			if params, err = jsonedit.Set(params, jsonedit.Quote(name), "uri"); err != nil {
 				continue
 			}
 		}

@@ -8,8 +8,8 @@ import (
 
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 const (
@@ -30,7 +30,7 @@ func listens(r *rig) {
 // last.
 func (p *peer) confirms(what string) (id jsonrpc.ID) {
 	for _, m := range p.heard("subscriptions/listen") {
-		if filter, _ := splice.Get(m.Params, "notifications"); strings.Contains(string(filter), what) {
+		if filter, _ := jsonedit.Get(m.Params, "notifications"); strings.Contains(string(filter), what) {
 			id = m.ID
 			p.Notify(acknowledged, fmt.Sprintf(`{"notifications":%s,"_meta":{%q:%s}}`, filter,
 				protocol.MetaSubscriptionID, id.Raw()))
@@ -63,7 +63,7 @@ func TestListenToAnExtension(t *testing.T) {
 		if got := news(t, out, "1"); !slices.Equal(got, []string{acknowledged, things}) {
 			t.Errorf("heard %v", got)
 		}
-		if n, _ := splice.Get(out.Sent()[1].Params, "n"); string(n) != "1" {
+		if n, _ := jsonedit.Get(out.Sent()[1].Params, "n"); string(n) != "1" {
 			t.Errorf("heard %s", out.Sent()[1].Params)
 		}
 		if got := news(t, plain, "101"); !slices.Equal(got, []string{acknowledged}) {

@@ -15,8 +15,8 @@ import (
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -31,7 +31,7 @@ const (
 func news(t *testing.T, out *stage.Sink, id string) (methods []string) {
 	t.Helper()
 	for _, m := range out.Sent() {
-		if got, _ := splice.Get(m.Params, "_meta", protocol.MetaSubscriptionID); string(got) != id {
+		if got, _ := jsonedit.Get(m.Params, "_meta", protocol.MetaSubscriptionID); string(got) != id {
 			t.Errorf("%v has the subscription %s, want %s", m, got, id)
 		}
 		methods = append(methods, m.Method)
@@ -62,7 +62,7 @@ func (r *rig) announced() {
 func granted(out *stage.Sink) string {
 	for _, m := range out.Sent() {
 		if m.Method == acknowledged {
-			filter, _ := splice.Get(m.Params, "notifications")
+			filter, _ := jsonedit.Get(m.Params, "notifications")
 			return string(filter)
 		}
 	}
@@ -293,8 +293,8 @@ func TestListenEndsPolitely(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Rest()
-		id, _ := splice.Get(out.End().Result, "_meta", protocol.MetaSubscriptionID)
-		if kind, _ := splice.GetString(out.End().Result, "resultType"); kind != "complete" ||
+		id, _ := jsonedit.Get(out.End().Result, "_meta", protocol.MetaSubscriptionID)
+		if kind, _ := jsonedit.GetString(out.End().Result, "resultType"); kind != "complete" ||
 			string(id) != "1" || len(out.All()) != 1 {
 			t.Errorf("got %v", out.All())
 		}

@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // logs makes sure that a server logs at least at the level that a modern client's request wants,
@@ -45,7 +45,7 @@ func (s *Session) releaseLogLevel(server string) {
 
 // level is the lowest level of the log lines that a request wants, empty for none.
 func (o *outgoing) level() string {
-	level, _ := splice.GetString(o.meta(), protocol.MetaLogLevel)
+	level, _ := jsonedit.GetString(o.meta(), protocol.MetaLogLevel)
 	return level
 }
 
@@ -55,7 +55,7 @@ func (o *outgoing) meta() jsontext.Value {
 	if !o.metaParsed {
 		o.metaParsed = true
 		if m := o.d.Message; m.MayHave("_meta") {
-			o.metaCache, _ = splice.Get(m.Outline(), "_meta")
+			o.metaCache, _ = jsonedit.Get(m.Outline(), "_meta")
 		}
 	}
 	return o.metaCache

@@ -6,8 +6,8 @@ import (
 	"mcpd/actors/session"
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -82,7 +82,7 @@ func (s *Session) mirrored(d *session.Deliver) error {
 	if !repeats(d) {
 		return nil
 	}
-	name, _ := splice.GetString(d.Message.Params, "name")
+	name, _ := jsonedit.GetString(d.Message.Params, "name")
 	mirrors := s.view.Mirrors(name)
 	if len(mirrors) == 0 {
 		return nil

@@ -11,9 +11,9 @@ import (
 	"mcpd/actors/session"
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
@@ -114,7 +114,7 @@ func state(t *testing.T, out *stage.Sink) string {
 	if mrtr.TypeOf(m.Result) != mrtr.InputRequired {
 		t.Fatalf("got %v, want to be asked", out.All())
 	}
-	token, _ := splice.GetString(m.Result, "requestState")
+	token, _ := jsonedit.GetString(m.Result, "requestState")
 	return token
 }
 
@@ -126,7 +126,7 @@ func (c *caller) retry(method, params, token, answers string) *stage.Sink {
 		c.r.T.Fatal(err)
 	}
 	if token != "" {
-		again.State = splice.Quote(token)
+		again.State = jsonedit.Quote(token)
 	}
 	return c.ask(method, string(again.Set(jsontext.Value(params))))
 }

@@ -10,8 +10,8 @@ import (
 
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/server"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // Requests of many clients, some with equal ids, go through one session, and each gets its own
@@ -100,7 +100,7 @@ func TestDiscoverInEveryState(t *testing.T) {
 				}
 				list := c.ask("tools/list", "")
 				time.Sleep(20 * time.Second)
-				kind, _ := splice.GetString(list.End().Result, "resultType")
+				kind, _ := jsonedit.GetString(list.End().Result, "resultType")
 				switch word := list.Word(); {
 				case tt.tools != nil && (word != tt.tools || kind != "complete"):
 					t.Errorf("tools/list: %v", list.All())
@@ -124,14 +124,14 @@ func TestWhatWasOfferedIsEmptyAtWorst(t *testing.T) {
 		c := r.caller(`{}`)
 		out := c.ask("server/discover", "")
 		time.Sleep(server.AggregateWait + time.Millisecond)
-		if offered, _ := splice.Get(out.End().Result, "capabilities", "prompts"); offered == nil {
+		if offered, _ := jsonedit.Get(out.End().Result, "capabilities", "prompts"); offered == nil {
 			t.Fatalf("discovered %v", out.All())
 		}
 		time.Sleep(time.Minute)
 		for method, list := range map[string]string{"prompts/list": "prompts",
 			"resources/list": "resources"} {
 			out := c.ask(method, "")
-			if items, _ := splice.Get(out.End().Result, list); string(items) != "[]" {
+			if items, _ := jsonedit.Get(out.End().Result, list); string(items) != "[]" {
 				t.Errorf("%s: %v", method, out.All())
 			}
 		}
@@ -150,7 +150,7 @@ func TestDiscoverOfOneServer(t *testing.T) {
 		}
 		time.Sleep(time.Minute) // by now the lists are known; before, listChanged is offered for each
 		out = c.ask("server/discover", "")
-		if got, _ := splice.Get(out.End().Result, "capabilities"); string(got) != all {
+		if got, _ := jsonedit.Get(out.End().Result, "capabilities"); string(got) != all {
 			t.Errorf("offers %s, want %s", got, all)
 		}
 		if out := c.ask("tools/call", `{"name":"read"}`); out.Word() != "result" {
@@ -259,7 +259,7 @@ func TestLogLevelOfACall(t *testing.T) {
 		less := quiet.call()
 		levels := func() (list []string) {
 			for _, m := range p.heard("logging/setLevel") {
-				level, _ := splice.GetString(m.Params, "level")
+				level, _ := jsonedit.GetString(m.Params, "level")
 				list = append(list, level)
 			}
 			return list
@@ -366,7 +366,7 @@ func TestNothingFollowsACancellation(t *testing.T) {
 			t.Fatalf("the server heard %v", calls)
 		}
 		call := calls[1]
-		token, _ := splice.Get(call.Params, "_meta", "progressToken")
+		token, _ := jsonedit.Get(call.Params, "_meta", "progressToken")
 		progress := func(n int) {
 			p.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, token, n))
 		}

@@ -6,9 +6,9 @@ import (
 	"mcpd/actors/held"
 	"mcpd/actors/session"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/seal"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -91,7 +91,7 @@ func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
 		if err != nil {
 			return result
 		}
-		return mrtr.SetState(result, splice.Quote(token))
+		return mrtr.SetState(result, jsonedit.Quote(token))
 	}
 }
 
@@ -99,8 +99,8 @@ func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
 // requests (2026-07-28 §basic/patterns/mrtr).
 func uncached(method string, result jsontext.Value) jsontext.Value {
 	if method == "resources/read" { // the only such result with a cache lifetime
-		result, _ = splice.Set(result, jsontext.Value("0"), "ttlMs") // a result is an object
-		result, _ = splice.Set(result, jsontext.Value(`"private"`), "cacheScope")
+		result, _ = jsonedit.Set(result, jsontext.Value("0"), "ttlMs") // a result is an object
+		result, _ = jsonedit.Set(result, jsontext.Value(`"private"`), "cacheScope")
 	}
 	return result
 }
@@ -120,7 +120,7 @@ func (s *Session) continueCall(o *outgoing) (taken bool) {
 	if len(retry.State) == 0 {
 		return false
 	}
-	token, _ := splice.Unquote(retry.State)
+	token, _ := jsonedit.Unquote(retry.State)
 	state, err := s.o.Held.Ring.Open(s.p.Now(), s.binding(o)(), token)
 	if err != nil {
 		s.refuse(o.d, err)

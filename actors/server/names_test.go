@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/gateway/quota"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // clashing makes both servers list the same resource. The server "files", which is configured
@@ -196,7 +196,7 @@ func TestReferencesLeadBack(t *testing.T) {
 		r.script["files"]["tools/call"] = result(`{"content":[{"type":"resource_link","uri":"skill://x/SKILL.md","name":"x"},` +
 			`{"type":"resource","resource":{"uri":"test://hidden","text":"x"}},{"type":"resource_link","uri":"https://example.com/x","name":"x"}],"_meta":{"ui":{"resourceUri":"ui://page"}}}`)
 		r.script["files"]["resources/read"] = func(params jsontext.Value) string {
-			uri, _ := splice.Get(params, "uri")
+			uri, _ := jsonedit.Get(params, "uri")
 			return `{"contents":[{"uri":` + string(uri) + `,"text":"files"}]}`
 		}
 	}, func(r *rig) {

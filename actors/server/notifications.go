@@ -7,8 +7,8 @@ import (
 	"mcpd/actors/notification"
 	"mcpd/actors/session"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/subscription"
 )
 
@@ -36,7 +36,7 @@ func (s *Session) notice(n *notification.Notice) {
 	}
 	switch n.Method {
 	case "notifications/message":
-		if level, _ := splice.GetString(n.Params, "level"); s.record.Level != "" &&
+		if level, _ := jsonedit.GetString(n.Params, "level"); s.record.Level != "" &&
 			!protocol.AtLeast(level, s.record.Level) {
 			return
 		}
@@ -85,8 +85,8 @@ func (s *Session) subscribing(o *outgoing, exchange uint64) error {
 		return nil
 	}
 	want := session.Subscription{Server: o.server, Asking: exchange}
-	want.URI, _ = splice.GetString(o.d.Message.Params, "uri")
-	if want.Own, _ = splice.GetString(o.params, "uri"); want.Own == want.URI {
+	want.URI, _ = jsonedit.GetString(o.d.Message.Params, "uri")
+	if want.Own, _ = jsonedit.GetString(o.params, "uri"); want.Own == want.URI {
 		want.Own = want.URI // shares the memory of one string
 	}
 	same := func(u session.Subscription) bool {

@@ -11,8 +11,8 @@ import (
 	"mcpd/actors/internal/stage"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -30,7 +30,7 @@ func (p *peer) told() string {
 	if len(init) != 1 {
 		return "greeted otherwise"
 	}
-	caps, _ := splice.Get(init[0].Params, "capabilities")
+	caps, _ := jsonedit.Get(init[0].Params, "capabilities")
 	return string(caps)
 }
 
@@ -146,7 +146,7 @@ func TestOneModernServerHearsOfEachCaller(t *testing.T) {
 		}
 		var said []string
 		for _, m := range calls {
-			caps, _ := splice.Get(m.Params, "_meta", protocol.MetaClientCapabilities)
+			caps, _ := jsonedit.Get(m.Params, "_meta", protocol.MetaClientCapabilities)
 			said = append(said, string(caps))
 		}
 		want := []string{`{"elicitation":{}}`, interfaces}

@@ -11,8 +11,8 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/stage"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
@@ -157,8 +157,8 @@ func (p *peer) dies(text string) {
 // words is the standard error and the incident in the data of an error.
 func words(out *stage.Sink) (stderr, incident string) {
 	if e := out.End().Error; e != nil {
-		stderr, _ = splice.GetString(e.Data, "stderr")
-		incident, _ = splice.GetString(e.Data, "incident")
+		stderr, _ = jsonedit.GetString(e.Data, "stderr")
+		incident, _ = jsonedit.GetString(e.Data, "incident")
 	}
 	return stderr, incident
 }
@@ -268,7 +268,7 @@ func TestMessagesThatNameTheirOwner(t *testing.T) {
 		theirs := bob.ask("resources/subscribe", `{"uri":"test://x"}`)
 		out := alice.ask("tools/call", `{"name":"files__read","_meta":{"progressToken":"mine"}}`)
 		p := r.peer("files")
-		token, _ := splice.Get(p.heard("tools/call")[0].Params, "_meta", "progressToken")
+		token, _ := jsonedit.Get(p.heard("tools/call")[0].Params, "_meta", "progressToken")
 		p.Notify("notifications/progress", `{"progressToken":`+string(token)+`,"progress":1}`)
 		p.Notify("notifications/progress", `{"progressToken":"mine","progress":2}`)
 		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)

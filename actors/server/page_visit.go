@@ -4,10 +4,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/rounds"
 	"mcpd/protocol/seal"
-	"mcpd/protocol/splice"
 )
 
 // A server of 2025-11-25 may end a call because its user must visit a page first
@@ -36,7 +36,7 @@ func (s *Session) askVisit(o *outgoing) func([]mrtr.Input) (jsontext.Value, erro
 		if err != nil {
 			return nil, protocol.InternalError(err)
 		}
-		return mrtr.Required{Inputs: pages, State: splice.Quote(token)}.Result(), nil
+		return mrtr.Required{Inputs: pages, State: jsonedit.Quote(token)}.Result(), nil
 	}
 }
 

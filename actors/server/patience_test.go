@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/server"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // slowly delays the answer of "files" to initialize.
@@ -52,7 +52,7 @@ func TestOwnEndpointSaysWhyItsServerIsNotThere(t *testing.T) {
 		}
 		data := out.End().Error.Data
 		for _, member := range []string{"cause", "retryable"} {
-			if _, ok := splice.Get(data, member); !ok {
+			if _, ok := jsonedit.Get(data, member); !ok {
 				t.Errorf("no %s in %s", member, data)
 			}
 		}
@@ -119,7 +119,7 @@ func TestFirstCallWaitsForNoOtherServer(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		out = c.ask("server/discover", "")
-		if _, ok := splice.Get(out.End().Result, "capabilities", "completions"); ok {
+		if _, ok := jsonedit.Get(out.End().Result, "capabilities", "completions"); ok {
 			t.Errorf("nobody has completions: %s", out.End().Result)
 		}
 	})

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"mcpd/actors/internal/stage"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 )
 
@@ -93,16 +93,16 @@ func TestInitializeOffersWhatTheServersHave(t *testing.T) {
 		u := r.open("ci", "")
 		end := u.ask("initialize",
 			greeting("2025-03-26", `{"roots":{},"experimental":{"x":{"y":1}}}`)).End()
-		if v, _ := splice.GetString(end.Result, "protocolVersion"); v != "2025-03-26" {
+		if v, _ := jsonedit.GetString(end.Result, "protocolVersion"); v != "2025-03-26" {
 			t.Errorf("result %s", end.Result)
 		}
 		for _, path := range [][]string{{"tools", "listChanged"}, {"resources", "subscribe"}, {"prompts"},
 			{"logging"}} {
-			if _, ok := splice.Get(end.Result, append([]string{"capabilities"}, path...)...); !ok {
+			if _, ok := jsonedit.Get(end.Result, append([]string{"capabilities"}, path...)...); !ok {
 				t.Errorf("not offered: %v in %s", path, end.Result)
 			}
 		}
-		if name, _ := splice.GetString(end.Result, "serverInfo", "name"); name != "mcpd" {
+		if name, _ := jsonedit.GetString(end.Result, "serverInfo", "name"); name != "mcpd" {
 			t.Errorf("server %s", end.Result)
 		}
 		rec := u.h.Record()
@@ -136,12 +136,12 @@ func TestTransparentEndpointIsItsServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.open("ci", "files")
 		end := u.ask("initialize", greeting("2025-11-25", `{}`)).End()
-		if name, _ := splice.GetString(end.Result, "serverInfo", "name"); name != "peer" {
+		if name, _ := jsonedit.GetString(end.Result, "serverInfo", "name"); name != "peer" {
 			t.Errorf("result %s", end.Result)
 		}
 		u.tell("notifications/initialized", "")
 		out := u.ask("tools/call", `{"name":"read"}`)
-		if got, _ := splice.GetString(out.End().Result, "called", "name"); got != "read" {
+		if got, _ := jsonedit.GetString(out.End().Result, "called", "name"); got != "read" {
 			t.Errorf("call: %v", out.All())
 		}
 	})
@@ -217,8 +217,8 @@ func TestPolicyAsksForClientCapabilities(t *testing.T) {
 			}
 		}
 		for u, want := range map[*user]int{without: 0, with: 1} {
-			list, _ := splice.Get(u.ask("resources/list", "").End().Result, "resources")
-			if got := len(slices.Collect(splice.Elements(list))); got != want {
+			list, _ := jsonedit.Get(u.ask("resources/list", "").End().Result, "resources")
+			if got := len(slices.Collect(jsonedit.Elements(list))); got != want {
 				t.Errorf("%d resources, want %d", got, want)
 			}
 		}

@@ -9,10 +9,10 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/request"
 	merge "mcpd/gateway/catalog"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
 )
@@ -67,7 +67,7 @@ func (s *Session) question(q *client.Question) {
 		timer:    s.p.After(s.o.Tenant().Limits.InputTimeout, askExpired{id}),
 	}
 	params := q.Params
-	if a.token, _ = splice.Get(params, "_meta", "progressToken"); len(a.token) > 0 {
+	if a.token, _ = jsonedit.Get(params, "_meta", "progressToken"); len(a.token) > 0 {
 		// two servers may use the same token
 		params = protocol.SetProgressToken(params, jsontext.Value(id.Raw()))
 	}
@@ -187,7 +187,7 @@ func (s *Session) withdrawn(m *client.Withdrawn) {
 		s.undelegate(m)
 		return
 	}
-	for id, a := range order.SortedBy(s.asked, jsonrpc.ID.Compare) {
+	for id, a := range sortedmap.SortedBy(s.asked, jsonrpc.ID.Compare) {
 		if a.from != m.From || a.question != m.Question {
 			continue
 		}
@@ -201,7 +201,7 @@ func (s *Session) withdrawn(m *client.Withdrawn) {
 // without waiting, the client can still answer the question. After any other end of the call no
 // answer is needed, and the server is told so.
 func (s *Session) settleQuestionsOf(call uint64, failed bool) {
-	for id, a := range order.SortedBy(s.asked, jsonrpc.ID.Compare) {
+	for id, a := range sortedmap.SortedBy(s.asked, jsonrpc.ID.Compare) {
 		if a.call != call {
 			continue
 		}
@@ -221,7 +221,7 @@ func (s *Session) settleQuestionsOf(call uint64, failed bool) {
 // withdraw tells the client that a question is cancelled.
 func (s *Session) withdraw(id jsonrpc.ID) {
 	// an empty value becomes an object
-	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId")
+	params, _ := jsonedit.Set(nil, jsontext.Value(id.Raw()), "requestId")
 	// valid from any incarnation: no incarnation waits for the answer any more
 	_ = s.h.Push(jsonrpc.Notification("notifications/cancelled", params))
 }
@@ -229,7 +229,7 @@ func (s *Session) withdraw(id jsonrpc.ID) {
 // answerProgress passes the client's progress on a question to the server that asked, if the server
 // gave a progress token.
 func (s *Session) answerProgress(m jsonrpc.Message) {
-	token, _ := splice.Get(m.Params, "progressToken")
+	token, _ := jsonedit.Get(m.Params, "progressToken")
 	id, err := jsonrpc.ParseID(token)
 	if err != nil {
 		return
@@ -238,7 +238,7 @@ func (s *Session) answerProgress(m jsonrpc.Message) {
 	if !ok || len(a.token) == 0 {
 		return
 	}
-	if params, err := splice.Set(m.Params, a.token, "progressToken"); err == nil {
+	if params, err := jsonedit.Set(m.Params, a.token, "progressToken"); err == nil {
 		_ = s.p.Send(a.from, &client.ClientNotification{Method: m.Method, Params: params})
 	}
 }

@@ -7,8 +7,8 @@ import (
 
 	"mcpd/actors/internal/stage"
 	"mcpd/actors/server"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -87,7 +87,7 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 				if len(got) != 1 {
 					r.T.Fatalf("heard %v", u.heard(""))
 				}
-				if id, _ := splice.Get(got[0].Params, "requestId"); string(id) != sent[0].ID.Raw() {
+				if id, _ := jsonedit.Get(got[0].Params, "requestId"); string(id) != sent[0].ID.Raw() {
 					t.Errorf("heard of %s, want %s", id, sent[0].ID.Raw())
 				}
 			})
@@ -149,7 +149,7 @@ func TestProgressOnAQuestionFindsItsServer(t *testing.T) {
 		if len(first.Sent()) != 1 || len(second.Sent()) != 1 {
 			r.T.Fatalf("asked %v and %v", first.Sent(), second.Sent())
 		}
-		token, _ := splice.Get(second.Sent()[0].Params, "_meta", "progressToken")
+		token, _ := jsonedit.Get(second.Sent()[0].Params, "_meta", "progressToken")
 		u.tell("notifications/progress", `{"progressToken":`+string(token)+`,"progress":5}`)
 		u.tell("notifications/progress", `{"progressToken":1,"progress":6}`)
 		u.tell("notifications/progress", `{"progress":7}`)

@@ -6,8 +6,8 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
-	"mcpd/protocol/splice"
+	"mcpd/internal/sortedmap"
+	"mcpd/protocol/jsonedit"
 )
 
 // reconfigured applies a new configuration of the tenant's servers. New calls go to new connections
@@ -17,7 +17,7 @@ import (
 func (s *Session) reconfigured() {
 	before := s.tenant
 	s.tenant = s.o.Tenant()
-	for server, ref := range order.Sorted(s.targets) {
+	for server, ref := range sortedmap.Sorted(s.targets) {
 		config, still := s.tenant.Server(server)
 		if was, _ := before.Server(server); still && !was.NeedsReconnect(config) {
 			continue
@@ -72,7 +72,7 @@ func (s *Session) listenAgain(server string) {
 	for l := range s.listening() {
 		for _, u := range l.uris {
 			if u.Server == server {
-				params, _ := splice.Set(nil, splice.Quote(u.Own), "uri") // an empty value becomes an object
+				params, _ := jsonedit.Set(nil, jsonedit.Quote(u.Own), "uri") // an empty value becomes an object
 				s.inquire(server, "resources/subscribe", params, nil)
 			}
 		}

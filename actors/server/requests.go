@@ -10,11 +10,11 @@ import (
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 )
 
 // route says where a method goes on the aggregate endpoint. A transparent endpoint forwards every
@@ -203,7 +203,7 @@ func (s *Session) notified(m jsonrpc.Message) {
 		s.answerProgress(m)
 	case "notifications/roots/list_changed":
 		if s.gate().Check(protocol.Client, m.Method, m.Params) == nil {
-			for _, target := range order.Sorted(s.targets) {
+			for _, target := range sortedmap.Sorted(s.targets) {
 				_ = s.p.Send(target, &client.ClientNotification{Method: m.Method, Params: m.Params})
 			}
 		}
@@ -219,7 +219,7 @@ func (s *Session) notified(m jsonrpc.Message) {
 // than the lost answer of another call. A receiver may ignore what it cannot cancel (2025-11-25
 // §basic/utilities/cancellation).
 func (s *Session) cancel(params jsontext.Value) {
-	raw, ok := splice.Get(params, "requestId")
+	raw, ok := jsonedit.Get(params, "requestId")
 	if !ok {
 		return
 	}

@@ -5,7 +5,7 @@ import (
 
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // address sends a request to the server that owns the name in its params. If the session's view
@@ -30,7 +30,7 @@ func (s *Session) address(d *session.Deliver) {
 // even if the URI belongs to another server by now. It returns false if there is no such
 // subscription.
 func (s *Session) unsubscribeAtOrigin(d *session.Deliver) bool {
-	uri, _ := splice.GetString(d.Message.Params, "uri")
+	uri, _ := jsonedit.GetString(d.Message.Params, "uri")
 	at := slices.IndexFunc(s.record.URIs, func(u session.Subscription) bool { return u.URI == uri })
 	if at < 0 {
 		return false
@@ -43,7 +43,7 @@ func (s *Session) unsubscribeAtOrigin(d *session.Deliver) bool {
 		s.answer(d, nil)
 		return true
 	}
-	params, err := splice.Set(d.Message.Params, splice.Quote(made.Own), "uri")
+	params, err := jsonedit.Set(d.Message.Params, jsonedit.Quote(made.Own), "uri")
 	if err != nil {
 		return false
 	}
@@ -69,7 +69,7 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 		return last
 	}
 	if method == "resources/unsubscribe" {
-		own, _ := splice.GetString(target.Params, "uri")
+		own, _ := jsonedit.GetString(target.Params, "uri")
 		if s.subscribedTo(target.Server, own) { // under other names only, since undo found nothing
 			s.answer(d, nil)
 			return true
@@ -78,7 +78,7 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 	n := names{addresses: addresses, references: s.view.References}
 	if method == "resources/read" {
 		n.asked = target.Asked
-		n.own, _ = splice.GetString(target.Params, "uri")
+		n.own, _ = jsonedit.GetString(target.Params, "uri")
 	}
 	s.toServer(&outgoing{
 		d: d, server: target.Server, name: target.Name, params: target.Params, names: n,

@@ -7,8 +7,8 @@ import (
 	"mcpd/actors/session"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/subscription"
 )
 
@@ -49,7 +49,7 @@ func urisAt(all []session.Subscription, server string) (uris []string) {
 
 // uriOf makes params that name a resource.
 func uriOf(uri string) []byte {
-	params, _ := splice.Set(nil, splice.Quote(uri), "uri") // an empty value becomes an object
+	params, _ := jsonedit.Set(nil, jsonedit.Quote(uri), "uri") // an empty value becomes an object
 	return params
 }
 

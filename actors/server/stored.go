@@ -6,8 +6,8 @@ import (
 	"mcpd/actors/session"
 	"mcpd/actors/storage"
 	merge "mcpd/gateway/catalog"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 )
 
@@ -59,7 +59,7 @@ func (s *Session) announceRestart() {
 		}
 	}
 	for _, u := range s.record.URIs {
-		params, _ := splice.Set(nil, splice.Quote(u.URI), "uri") // an empty value becomes an object
+		params, _ := jsonedit.Set(nil, jsonedit.Quote(u.URI), "uri") // an empty value becomes an object
 		_ = s.push(jsonrpc.Notification("notifications/resources/updated", params))
 	}
 }

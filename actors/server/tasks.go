@@ -8,9 +8,9 @@ import (
 	"mcpd/actors/session"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/seal"
-	"mcpd/protocol/splice"
 )
 
 // TaskIDTTL is how long the id of a task is valid. A server may forget the task sooner, and says so
@@ -31,7 +31,7 @@ func (s *Session) taskOwner() seal.Binding {
 func (s *Session) sealTask(server string) func(jsontext.Value) jsontext.Value {
 	owner, ring, p := s.taskOwner(), s.o.Held.Ring, s.p
 	return func(result jsontext.Value) jsontext.Value {
-		own, ok := splice.Get(result, "taskId")
+		own, ok := jsonedit.Get(result, "taskId")
 		if !ok {
 			return result
 		}
@@ -47,7 +47,7 @@ func (s *Session) sealTask(server string) func(jsontext.Value) jsontext.Value {
 		if err != nil {
 			return result
 		}
-		result, _ = splice.Set(result, splice.Quote(id), "taskId") // a result is an object
+		result, _ = jsonedit.Set(result, jsonedit.Quote(id), "taskId") // a result is an object
 		return result
 	}
 }
@@ -62,8 +62,8 @@ func (s *Session) ownTask(state seal.State) bool {
 // task sends a request about a task to the server that has the task. The answer names the task as
 // the client did.
 func (s *Session) task(d *session.Deliver) {
-	raw, _ := splice.Get(d.Message.Params, "taskId")
-	id, ok := splice.Unquote(raw)
+	raw, _ := jsonedit.Get(d.Message.Params, "taskId")
+	id, ok := jsonedit.Unquote(raw)
 	if !ok {
 		s.refuse(d, protocol.InvalidParams("params.taskId is missing or not a string"))
 		return
@@ -79,7 +79,7 @@ func (s *Session) task(d *session.Deliver) {
 		s.refuse(d, protocol.StateInvalid("taskId"))
 		return
 	}
-	params, _ := splice.Set(d.Message.Params, state.Upstream, "taskId") // the member exists
+	params, _ := jsonedit.Set(d.Message.Params, state.Upstream, "taskId") // the member exists
 	addresses, alone := s.addresses(), s.transparent()
 	s.toServer(
 		&outgoing{
@@ -93,8 +93,8 @@ func (s *Session) task(d *session.Deliver) {
 						result,
 					)
 				}
-				if _, named := splice.Get(result, "taskId"); named {
-					result, _ = splice.Set(result, raw, "taskId")
+				if _, named := jsonedit.Get(result, "taskId"); named {
+					result, _ = jsonedit.Set(result, raw, "taskId")
 				}
 				return result
 			},

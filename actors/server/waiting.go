@@ -9,7 +9,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/session"
 	"mcpd/gateway/quota"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/transport"
@@ -97,7 +97,7 @@ func (w *pendingRequests) take(d *session.Deliver) *quota.Reservation {
 
 // inOrder yields the requests in their order of arrival.
 func (w *pendingRequests) inOrder() iter.Seq2[*session.Deliver, uint64] {
-	return order.SortedBy(
+	return sortedmap.SortedBy(
 		w.all,
 		func(a, b *session.Deliver) int { return cmp.Compare(w.all[a], w.all[b]) },
 	)
@@ -184,7 +184,7 @@ func (w *pendingRequests) Abandon(error) {
 	}
 	w.all, w.bytes, w.abandoned = nil, nil, true
 	w.dropNotifications()
-	for _, kept := range order.Sorted(w.questions) {
+	for _, kept := range sortedmap.Sorted(w.questions) {
 		for _, q := range kept {
 			q.Fail(protocol.Overloaded("question queue", time.Second))
 			release(q.Exchange)

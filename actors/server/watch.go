@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/task"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/seal"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/subscription"
 	"mcpd/protocol/tasks"
 )
@@ -52,7 +52,7 @@ func (s *Session) watchTask(l *listen, id string) bool {
 // pollTask asks the server for the state of a task, while the subscription is open.
 func (s *Session) pollTask(w *taskWatch) {
 	if s.listens[w.l.d.Out] == w.l {
-		params, _ := splice.Set(nil, w.own, "taskId") // an empty value becomes an object
+		params, _ := jsonedit.Set(nil, w.own, "taskId") // an empty value becomes an object
 		s.inquire(w.server, "tasks/get", params, w)
 	}
 }
@@ -70,13 +70,13 @@ func (s *Session) polledTask(w *taskWatch, m inquired) {
 		return
 	}
 	w.misses = 0
-	now := splice.Without(m.result, "resultType", "_meta", "taskId")
-	now, _ = splice.Set(now, splice.Quote(w.id), "taskId")
+	now := jsonedit.Without(m.result, "resultType", "_meta", "taskId")
+	now, _ = jsonedit.Set(now, jsonedit.Quote(w.id), "taskId")
 	if !bytes.Equal(now, w.last) {
 		w.last = now.Clone()
 		s.announceTask(w.id, now)
 	}
-	if status, _ := splice.GetString(now, "status"); !tasks.Status(status).Final() {
+	if status, _ := jsonedit.GetString(now, "status"); !tasks.Status(status).Final() {
 		s.p.After(tasks.PollOf(now), pollDue{w})
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"mcpd/actors/internal/stage"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // A result that depends on answers of the client must not be cached for others.
@@ -27,8 +27,8 @@ func TestResultOfARetryIsNotCacheable(t *testing.T) {
 			{c.ask("resources/read", read), "60000", `"public"`},
 			{c.retry("resources/read", read, "", `{"k":`+yes+`}`), "0", `"private"`},
 		} {
-			ttl, _ := splice.Get(tt.out.End().Result, "ttlMs")
-			scope, _ := splice.Get(tt.out.End().Result, "cacheScope")
+			ttl, _ := jsonedit.Get(tt.out.End().Result, "ttlMs")
+			scope, _ := jsonedit.Get(tt.out.End().Result, "cacheScope")
 			if string(ttl) != tt.ttl || string(scope) != tt.scope {
 				t.Errorf("got %v, want %s and %s", tt.out.All(), tt.ttl, tt.scope)
 			}
@@ -87,7 +87,7 @@ func TestServersOwnStateIsWrapped(t *testing.T) {
 		}
 		again := c.retry("tools/call", bound, token, `{"k":`+yes+`}`)
 		asked := p.heard("tools/call")
-		if got, _ := splice.GetString(asked[len(asked)-1].Params, "requestState"); len(asked) != 2 ||
+		if got, _ := jsonedit.GetString(asked[len(asked)-1].Params, "requestState"); len(asked) != 2 ||
 			got != "theirs" {
 			t.Fatalf("the server was sent %v", asked)
 		}
@@ -106,7 +106,8 @@ func TestServersOwnStateIsWrapped(t *testing.T) {
 		}
 		bare := c.retry("tools/call", bound, "", `{"k":`+yes+`}`)
 		asked = p.heard("tools/call")
-		if got, _ := splice.Get(asked[len(asked)-1].Params, "inputResponses"); string(got) != `{"k":`+yes+
+		if got, _ := jsonedit.Get(asked[len(asked)-1].Params, "inputResponses"); string(got) != `{"k":`+
+			yes+
 			`}` || bare.Word() != "none" {
 			t.Errorf("the server was sent %v", asked)
 		}

@@ -13,7 +13,7 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -32,7 +32,7 @@ type Handle struct {
 	channel     bool                        // the session comes from an earlier host, over HTTP+SSE
 	push        func(jsonrpc.Message) error // for a transport without streams; nil otherwise
 	peer        *peerKey                    // for a session without a handshake
-	terms       *terms.Client               // for a session that was negotiated
+	negotiated  *negotiation.Client         // for a session that was negotiated
 	idle        time.Duration               // longest unused time; 0 means the tenant's limit
 	clock       clock.Clock
 	manager     otp.Ref
@@ -110,8 +110,8 @@ func (h *Handle) Endpoint() streamable.Endpoint { return h.endpoint }
 // IsPeer reports whether the session is a peer, which has no id that a client could present.
 func (h *Handle) IsPeer() bool { return h.peer != nil }
 
-// Terms returns what the session's client negotiated, nil for a session that began otherwise.
-func (h *Handle) Terms() *terms.Client { return h.terms }
+// Negotiated returns what the session's client negotiated, nil for a session that began otherwise.
+func (h *Handle) Negotiated() *negotiation.Client { return h.negotiated }
 
 // Serving reports whether the session has had an actor and is not closed.
 func (h *Handle) Serving() bool { return h.ref.Load() != nil && !h.closed.Load() }

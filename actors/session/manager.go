@@ -3,9 +3,10 @@
 // messages of a session; the actors of package server do.
 //
 // A session belongs to one client, which presents the session's id. A client of a revision without
-// sessions has none, unless it has negotiated one (OpenRequest.Terms). All requests of such clients
-// that one principal sends with the same capabilities share a peer instead; see Peer. A Handle is
-// the address of a session or a peer. It stays valid while the actor behind it is replaced.
+// sessions has none, unless it has negotiated one (OpenRequest.Negotiated). All requests of such
+// clients that one principal sends with the same capabilities share a peer instead; see Peer. A
+// Handle is the address of a session or a peer. It stays valid while the actor behind it is
+// replaced.
 package session
 
 import (
@@ -23,7 +24,7 @@ import (
 
 	"mcpd/actors/storage"
 	"mcpd/internal/clock"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -98,10 +99,10 @@ type carriedState struct {
 
 // Abandon fails all waiting requests, because there will be no other manager.
 func (k *carriedState) Abandon(reason error) {
-	for call := range order.SortedBy(k.opening, k.earlier) {
+	for call := range sortedmap.SortedBy(k.opening, k.earlier) {
 		call.Fail(reason)
 	}
-	for a := range order.SortedBy(k.attaching, byRow) {
+	for a := range sortedmap.SortedBy(k.attaching, byRow) {
 		a.fail(reason)
 	}
 }
@@ -182,14 +183,14 @@ func (m *Manager) Init(p *otp.Process) error {
 		}
 		return true
 	})
-	for ref := range order.SortedBy(m.actors, otp.Ref.Compare) {
+	for ref := range sortedmap.SortedBy(m.actors, otp.Ref.Compare) {
 		p.Monitor(ref)
 	}
 	m.unopened()
-	for call, h := range order.SortedBy(m.opening, m.earlier) {
+	for call, h := range sortedmap.SortedBy(m.opening, m.earlier) {
 		_ = p.Post(resume{h, func() { m.start(call, h) }})
 	}
-	for a := range order.SortedBy(m.attaching, byRow) {
+	for a := range sortedmap.SortedBy(m.attaching, byRow) {
 		_ = p.Post(resume{a.h, func() { m.begin(a) }})
 	}
 	m.arm(0)
@@ -248,7 +249,7 @@ func (m *Manager) Receive(p *otp.Process, msg any) error {
 func (m *Manager) open(call *Open) {
 	ep := call.Req.Endpoint
 	var peer *peerKey
-	if p := call.Req.Peer; p != nil && call.Req.Terms == nil {
+	if p := call.Req.Peer; p != nil && call.Req.Negotiated == nil {
 		if h, ok := m.index.Peer(ep, *p); ok { // several requests of the peer came at once
 			m.opening[call] = h
 			m.start(call, h)
@@ -270,7 +271,7 @@ func (m *Manager) open(call *Open) {
 		id: id, endpoint: ep, opened: m.o.Clock.Now(), clock: m.o.Clock, manager: m.p.Self(),
 		storage: m.o.Storage(), index: m.index,
 		streams: call.Req.Streams, push: call.Req.Push, peer: peer,
-		terms: call.Req.Terms, idle: call.Req.Idle,
+		negotiated: call.Req.Negotiated, idle: call.Req.Idle,
 	}
 	if h.streams == nil {
 		h.streams = m.o.Store.Streams(ep.Tenant, h.id)
@@ -372,7 +373,7 @@ func (m *Manager) started(s started) {
 		s.call.Fail(notReady(s.h))
 		return
 	}
-	if c := s.h.terms; c != nil {
+	if c := s.h.negotiated; c != nil {
 		s.h.storeAsync()
 		m.o.Emit(telemetry.SessionOpened{
 			Where: telemetry.Where{

@@ -11,7 +11,7 @@ import (
 	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 	"mcpd/transport"
@@ -148,9 +148,9 @@ type OpenRequest struct {
 	// Peer identifies the client when there is no handshake. The session is the only one of that peer
 	// at the endpoint. Nil for a session with a handshake.
 	Peer *Peer
-	// Terms are negotiated instead of a handshake. They make the session one client's own, with an id
-	// to present. Peer is set too.
-	Terms *terms.Client
+	// Negotiated is what was negotiated instead of a handshake. It makes the session one client's
+	// own, with an id to present. Peer is set too.
+	Negotiated *negotiation.Client
 	// Idle is how long the session may stay unused; 0 means the tenant's limit.
 	Idle time.Duration
 }

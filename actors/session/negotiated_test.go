@@ -7,21 +7,21 @@ import (
 
 	"mcpd/actors/session"
 	"mcpd/protocol"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 	"mcpd/supervisor/otp"
 	"mcpd/transport/streamable"
 )
 
 func (r *rig) negotiated(idle time.Duration) *session.Handle {
 	r.t.Helper()
-	c, err := terms.ParseClient(
+	c, err := negotiation.ParseClient(
 		[]byte(`{"client_name":"probe","client_version":"1","supported_capabilities":["sampling"]}`),
 	)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	h, err := otp.Do[session.OpenRequest, *session.Handle](r.t.Context(), r.ref, session.OpenRequest{
-		Endpoint: streamable.Endpoint{Tenant: "acme", Principal: "ci"}, Terms: c, Idle: idle,
+		Endpoint: streamable.Endpoint{Tenant: "acme", Principal: "ci"}, Negotiated: c, Idle: idle,
 		Peer: &session.Peer{Version: protocol.Latest, Capabilities: c.Capabilities(), Info: c.Info},
 	})
 	if err != nil {
@@ -43,7 +43,7 @@ func TestNegotiatedSession(t *testing.T) {
 			!record.Capabilities.Has("sampling") || one.IsPeer() {
 			t.Errorf("its record is %+v, shared %t", record, one.IsPeer())
 		}
-		if got := one.Terms(); got == nil || !got.Has("sampling") || r.open().Terms() != nil {
+		if got := one.Negotiated(); got == nil || !got.Has("sampling") || r.open().Negotiated() != nil {
 			t.Errorf("its terms are %v", got)
 		}
 		if one.Opened().IsZero() || !one.LastActive().Equal(one.Opened()) {

@@ -3,7 +3,7 @@ package session
 import (
 	"sync"
 
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol/jsonrpc"
 )
 
@@ -53,7 +53,7 @@ func (q *Questions) Refuse() {
 	all := q.all
 	q.all = nil
 	q.mu.Unlock()
-	for _, refuse := range order.SortedBy(all, jsonrpc.ID.Compare) {
+	for _, refuse := range sortedmap.SortedBy(all, jsonrpc.ID.Compare) {
 		refuse()
 	}
 }

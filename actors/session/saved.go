@@ -10,10 +10,10 @@ import (
 
 	"mcpd/actors/storage"
 	"mcpd/internal/clock"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/jsonedit"
+	"mcpd/protocol/negotiation"
 	"mcpd/store"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
@@ -83,8 +83,8 @@ func (h *Handle) Saved() store.Change {
 		h.storedLast.Store(last)
 		s.Active = h.LastActive().Round(time.Millisecond).UTC()
 	}
-	if h.terms != nil {
-		s.Terms = h.terms.Declaration()
+	if h.negotiated != nil {
+		s.Terms = h.negotiated.Declaration()
 	}
 	for _, u := range r.URIs {
 		if u.Asking == 0 {
@@ -150,7 +150,7 @@ func restored(id string, value jsontext.Value) (*Handle, error) {
 	r.Offered, errs[1] = protocol.ParseServerCapabilities(s.Offered)
 	r.Client, errs[2] = protocol.ParseImplementation(s.Client)
 	if len(s.Terms) > 0 {
-		h.terms, errs[3] = terms.ParseClient(s.Terms)
+		h.negotiated, errs[3] = negotiation.ParseClient(s.Terms)
 	}
 	for _, u := range s.URIs {
 		r.URIs = append(r.URIs, Subscription{Server: u.Server, URI: u.URI, Own: u.Own})
@@ -174,7 +174,7 @@ func (m *Manager) restore() {
 			delete(events, id)
 			continue
 		}
-		of := func() string { t, _ := splice.GetString(value, "tenant"); return t }
+		of := func() string { t, _ := jsonedit.GetString(value, "tenant"); return t }
 		reading := storage.Reading{
 			Change: store.Change{Bucket: store.Sessions, Key: id, Value: value}, Kind: "session",
 			Name: rowOf(id), Tenant: of, Storage: m.o.Storage(),
@@ -187,7 +187,7 @@ func (m *Manager) restore() {
 		delete(events, id)
 		m.index.add(h)
 	}
-	for id, of := range order.Sorted(events) {
+	for id, of := range sortedmap.Sorted(events) {
 		for _, e := range of {
 			m.o.Store.Discard(e.Key)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 	"mcpd/transport/streamable"
 )
 
@@ -31,7 +31,7 @@ func TestSavedSessionIsRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	declared, err := terms.ParseClient([]byte(`{"client_name":"c","client_version":"2","supported_capabilities":["sampling","acme.x"],
+	declared, err := negotiation.ParseClient([]byte(`{"client_name":"c","client_version":"2","supported_capabilities":["sampling","acme.x"],
 		"capability_details":{"acme.x":{"name":"acme.x","version":"3.1","description":"d","parameters":{"a":1}}},"extensions":{"acme/y":{"b":2}}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestSavedSessionIsRestored(t *testing.T) {
 	for name, h := range map[string]*Handle{
 		"full":   {endpoint: streamable.Endpoint{Tenant: "acme", Server: "files", Principal: "ci"}},
 		"little": {endpoint: streamable.Endpoint{Tenant: "acme"}},
-		"terms":  {endpoint: streamable.Endpoint{Tenant: "acme"}, terms: declared, idle: time.Hour},
+		"terms":  {endpoint: streamable.Endpoint{Tenant: "acme"}, negotiated: declared, idle: time.Hour},
 	} {
 		h.id, h.opened = id, time.Unix(1_800_000_000, 5).UTC()
 		want := &Record{Version: protocol.V20241105}
@@ -70,10 +70,10 @@ func TestSavedSessionIsRestored(t *testing.T) {
 			got.idle != h.idle || !got.TakeRestored() || got.TakeRestored() {
 			t.Errorf("%s: %+v, want %+v", name, got, h)
 		}
-		if h.terms != nil && (!got.terms.Has("acme.x") ||
-			string(got.terms.Declaration()) != string(h.terms.Declaration()) ||
-			!got.terms.Capabilities().Has("extensions.acme/y")) {
-			t.Errorf("terms: %s, want %s", got.terms.Declaration(), h.terms.Declaration())
+		if h.negotiated != nil && (!got.negotiated.Has("acme.x") ||
+			string(got.negotiated.Declaration()) != string(h.negotiated.Declaration()) ||
+			!got.negotiated.Capabilities().Has("extensions.acme/y")) {
+			t.Errorf("terms: %s, want %s", got.negotiated.Declaration(), h.negotiated.Declaration())
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"mcpd/actors/client"
 	"mcpd/actors/request"
 	"mcpd/actors/storage"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/protocol/elicitation"
 	"mcpd/protocol/jsonrpc"
@@ -66,10 +66,10 @@ func (t *Task) goOn() error {
 	for _, c := range t.waiting {
 		known.Calls = append(known.Calls, c.Number)
 	}
-	for _, q := range order.SortedBy(t.puts, jsonrpc.ID.Compare) {
+	for _, q := range sortedmap.SortedBy(t.puts, jsonrpc.ID.Compare) {
 		known.Puts = append(known.Puts, q.number)
 	}
-	for id, x := range order.Sorted(t.open) {
+	for id, x := range sortedmap.Sorted(t.open) {
 		if x.Ended() { // its withdrawal may have crashed the last incarnation
 			t.take(id)
 		} else if t.promised == nil || t.promised.Request != id {
@@ -111,7 +111,7 @@ func (e *estate) Abandon(reason error) {
 	open := maps.Clone(e.open)
 	clear(e.open)
 	e.mu.Unlock()
-	for _, x := range order.Sorted(open) {
+	for _, x := range sortedmap.Sorted(open) {
 		if x != nil && x.Sink != nil {
 			complete(x, tasks.Effect{Err: protocol.InternalError(reason)})
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/gateway/quota"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/protocol/tasks"
 	"mcpd/supervisor/otp"
@@ -102,7 +102,7 @@ func (i *Index) spare(principal string) (old *Entry) {
 	if len(own) >= MaxPrincipal {
 		return nil
 	}
-	for _, entries := range order.Sorted(i.all) {
+	for _, entries := range sortedmap.Sorted(i.all) {
 		if at := first(entries, delivered); at >= 0 && (old == nil || entries[at].Made.Before(old.Made)) {
 			old = entries[at]
 		}
@@ -114,7 +114,7 @@ func (i *Index) spare(principal string) (old *Entry) {
 func (i *Index) Spare() bool {
 	i.mu.Lock()
 	var old *Entry
-	for _, entries := range order.Sorted(i.all) {
+	for _, entries := range sortedmap.Sorted(i.all) {
 		if at := first(entries, delivered); at >= 0 && (old == nil || entries[at].Made.Before(old.Made)) {
 			old = entries[at]
 		}

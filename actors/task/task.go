@@ -15,7 +15,7 @@ import (
 	"mcpd/actors/request"
 	"mcpd/actors/storage"
 	"mcpd/gateway/quota"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
@@ -280,7 +280,7 @@ func (t *Task) put(e tasks.Effect) {
 }
 
 func (t *Task) retract(number uint64) {
-	for id, q := range order.SortedBy(t.puts, jsonrpc.ID.Compare) {
+	for id, q := range sortedmap.SortedBy(t.puts, jsonrpc.ID.Compare) {
 		if q.number == number {
 			delete(t.puts, id)
 			_ = t.p.Send(q.on.Owner, &client.Withdrawn{From: t.p.Self(), Question: id, Call: q.on.ID})
@@ -297,7 +297,7 @@ func (t *Task) tell(words jsontext.Value) {
 		}
 		_ = t.p.Send(t.a.Owner, &Changed{ID: t.a.Task.ID, Params: words})
 	}
-	for session, by := range order.Sorted(t.watchers) {
+	for session, by := range sortedmap.Sorted(t.watchers) {
 		if t.p.Send(by, &Changed{ID: t.a.Task.ID, Params: t.task.Detail()}) != nil {
 			delete(t.watchers, session)
 		}

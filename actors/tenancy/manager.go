@@ -14,7 +14,7 @@ import (
 
 	"mcpd/actors/storage"
 	"mcpd/gateway/ladder"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
@@ -177,7 +177,7 @@ func (m *Manager) look() {
 			m.lookAgain()
 		}
 	}
-	for name, r := range order.Sorted(m.rows) {
+	for name, r := range sortedmap.Sorted(m.rows) {
 		if !slices.Contains(names, name) {
 			m.forget(r)
 		}

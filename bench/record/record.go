@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 	"mcpd/internal/load"
 )
 
@@ -136,7 +136,7 @@ func number(v float64) string {
 	if math.Abs(v) < 999.5 {
 		return fmt.Sprintf("%.3g", v)
 	}
-	return draw.ThreeDigits(v)
+	return chart.ThreeDigits(v)
 }
 
 // beyond describes how far a gate is from holding.

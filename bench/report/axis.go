@@ -4,7 +4,7 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // axis is a logarithmic axis.
@@ -13,7 +13,7 @@ type axis struct{ low, high float64 } // exponents of ten
 func axisOf(values []float64) axis {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
-		if v > 0 && draw.Finite(v) {
+		if v > 0 && chart.Finite(v) {
 			low, high = min(low, math.Log10(v)), max(high, math.Log10(v))
 		}
 	}
@@ -53,7 +53,7 @@ func (a axis) ticks(label func(float64) string) (list []tick) {
 		}
 		for _, s := range steps {
 			if v := s * math.Pow(10, d); math.Log10(v) >= a.low && math.Log10(v) <= a.high {
-				list = append(list, tick{draw.Percent(a.at(v) * draw.Width), label(v)})
+				list = append(list, tick{chart.Percent(a.at(v) * chart.Width), label(v)})
 			}
 		}
 	}
@@ -94,14 +94,14 @@ func apart(list []tick, takes func(tick) float64) (kept []tick) {
 }
 
 func grid(x, y []tick) string {
-	var p draw.Path
+	var p chart.Path
 	for _, t := range x {
-		p.To('M', t.At/100*draw.Width, 0)
-		p.To('V', draw.Tall)
+		p.To('M', t.At/100*chart.Width, 0)
+		p.To('V', chart.Tall)
 	}
 	for _, t := range y {
-		p.To('M', 0, t.At/100*draw.Tall)
-		p.To('H', draw.Width)
+		p.To('M', 0, t.At/100*chart.Tall)
+		p.To('H', chart.Width)
 	}
 	return p.String()
 }

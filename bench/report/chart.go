@@ -12,11 +12,11 @@ import (
 
 	"mcpd/bench/kit"
 	"mcpd/bench/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
-// chart has one curve for each subject over two axes.
-type chart struct {
+// curveChart has one curve for each subject over two axes.
+type curveChart struct {
 	Kind, Title, Note string
 	Lines             []curve
 	X, Y              []tick
@@ -43,8 +43,9 @@ const maxCharts = 24
 
 // chartsOf draws the charts of a scenario's measurements: the distributions of latencies, the
 // growth of latencies and rates with a number in the name of the case, and latency over throughput.
-func chartsOf(list []record.Measurement) (charts []chart) {
-	for _, draws := range []func([]record.Measurement) []chart{distributions, growths, tradeoffs} {
+func chartsOf(list []record.Measurement) (charts []curveChart) {
+	for _, draws := range []func([]record.Measurement) []curveChart{distributions, growths,
+		tradeoffs} {
 		some := draws(list)
 		charts = append(charts, some[:min(len(some), maxCharts)]...)
 	}
@@ -107,7 +108,7 @@ type growth struct {
 }
 
 // growths draws quantities over a number in the name of their case.
-func growths(list []record.Measurement) (charts []chart) {
+func growths(list []record.Measurement) (charts []curveChart) {
 	type point struct{ x, y float64 }
 	type family struct {
 		growth
@@ -120,7 +121,7 @@ func growths(list []record.Measurement) (charts []chart) {
 	index := map[string]*family{}
 	for _, m := range list {
 		y := middle(m.Rounds)
-		if !draw.Finite(y) {
+		if !chart.Finite(y) {
 			continue
 		}
 		for _, g := range growing(m.Case) {
@@ -148,29 +149,29 @@ func growths(list []record.Measurement) (charts []chart) {
 		if len(distinct) < 2 || !slices.ContainsFunc(ys, func(y float64) bool { return y > 0 }) {
 			continue
 		}
-		c := chart{Kind: "growth", Title: name(f.quantity), Note: name(f.rest)}
+		c := curveChart{Kind: "growth", Title: name(f.quantity), Note: name(f.rest)}
 		x, y := axisOf(xs), axisOf(ys)
 		for _, subject := range f.subjects {
 			line := curve{Subject: name(subject), Class: colours[subject]}
 			points := f.points[subject]
 			slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.x, b.x) })
-			var p draw.Path
+			var p chart.Path
 			for i, at := range points {
 				command := byte('L')
 				if i == 0 {
 					command = 'M'
 				}
 				px, py := x.at(max(at.x, 0.5)), 1-y.at(at.y)
-				p.To(command, px*draw.Width, py*draw.Tall)
+				p.To(command, px*chart.Width, py*chart.Tall)
 				line.Dots = append(line.Dots, dot{
-					draw.Percent(px * draw.Width), draw.Percent(py * draw.Width),
+					chart.Percent(px * chart.Width), chart.Percent(py * chart.Width),
 				})
 			}
 			line.Path = p.String()
 			c.Lines = append(c.Lines, line)
 		}
 		for _, v := range sortedKeys(distinct) {
-			c.X = append(c.X, tick{draw.Percent(x.at(max(v, 0.5)) * draw.Width), amount(v, f.word)})
+			c.X = append(c.X, tick{chart.Percent(x.at(max(v, 0.5)) * chart.Width), amount(v, f.word)})
 		}
 		c.X, c.Y = across(c.X), upwards(y.ticks(func(v float64) string { return quantity(v, f.unit) }))
 		c.Grid = grid(c.X, c.Y)
@@ -186,13 +187,13 @@ func amount(v float64, word string) string {
 		if v == 1 {
 			return "1 " + word
 		}
-		return draw.Count(int64(v))
+		return chart.Count(int64(v))
 	case v >= 1<<20:
-		return draw.ThreeDigits(v/(1<<20)) + " MiB"
+		return chart.ThreeDigits(v/(1<<20)) + " MiB"
 	case v >= 1<<10:
-		return draw.ThreeDigits(v/(1<<10)) + " KiB"
+		return chart.ThreeDigits(v/(1<<10)) + " KiB"
 	}
-	return draw.ThreeDigits(v) + " B"
+	return chart.ThreeDigits(v) + " B"
 }
 
 func sortedKeys(set map[float64]bool) (list []float64) {
@@ -212,7 +213,7 @@ func middle(rounds []float64) float64 {
 }
 
 // tradeoffs draws latencies over throughput, with a dot for each case of a subject that has both.
-func tradeoffs(list []record.Measurement) (charts []chart) {
+func tradeoffs(list []record.Measurement) (charts []curveChart) {
 	type point struct{ x, y float64 }
 	colours := classes(list)
 	for _, quantile := range []string{"p50", "p99"} {
@@ -229,7 +230,7 @@ func tradeoffs(list []record.Measurement) (charts []chart) {
 					continue
 				}
 				p := point{middle(rate.Rounds), middle(m.Rounds)}
-				if !draw.Finite(p.x) || !draw.Finite(p.y) {
+				if !chart.Finite(p.x) || !chart.Finite(p.y) {
 					continue
 				}
 				if !slices.Contains(subjects, m.Subject) {
@@ -242,23 +243,23 @@ func tradeoffs(list []record.Measurement) (charts []chart) {
 		if len(xs) == 0 {
 			continue
 		}
-		c := chart{
+		c := curveChart{
 			Kind: "throughput", Title: quantile + " over throughput",
 			Note: "a dot for each case, from few calls to many",
 		}
 		x, y := axisOf(xs), axisOf(ys)
 		for _, subject := range subjects {
 			line := curve{Subject: name(subject), Class: colours[subject]}
-			var p draw.Path
+			var p chart.Path
 			for i, at := range of[subject] {
 				command := byte('L')
 				if i == 0 {
 					command = 'M'
 				}
 				px, py := x.at(at.x), 1-y.at(at.y)
-				p.To(command, px*draw.Width, py*draw.Tall)
+				p.To(command, px*chart.Width, py*chart.Tall)
 				line.Dots = append(line.Dots, dot{
-					draw.Percent(px * draw.Width), draw.Percent(py * draw.Width),
+					chart.Percent(px * chart.Width), chart.Percent(py * chart.Width),
 				})
 			}
 			line.Path = p.String()

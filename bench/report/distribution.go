@@ -7,14 +7,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"mcpd/bench/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // nines are the ticks of a distribution's upper end: each step leaves a tenth of the rest.
 var nines = []tick{{0, "0"}, {0, "90 %"}, {0, "99 %"}, {0, "99.9 %"}, {0, "99.99 %"}}
 
 // distributions draws the latencies of the subjects of each case.
-func distributions(list []record.Measurement) (charts []chart) {
+func distributions(list []record.Measurement) (charts []curveChart) {
 	colours, at := classes(list), map[string]int{}
 	groups := [][]record.Measurement{}
 	for _, m := range list {
@@ -43,7 +43,7 @@ func distributions(list []record.Measurement) (charts []chart) {
 		if len(shown) == 0 {
 			continue
 		}
-		c := chart{Kind: "latencies", Title: name(group[0].Case)}
+		c := curveChart{Kind: "latencies", Title: name(group[0].Case)}
 		x := axisOf(values)
 		for i, m := range shown {
 			c.Lines = append(c.Lines, curve{
@@ -64,7 +64,7 @@ func distributions(list []record.Measurement) (charts []chart) {
 const points = 120
 
 func distribution(h *hdrhistogram.Histogram, x axis) string {
-	var p draw.Path
+	var p chart.Path
 	most := float64(len(nines) - 1)
 	for i := range points + 1 {
 		left := math.Pow(10, -most*float64(i)/points) // the share that is slower
@@ -75,8 +75,8 @@ func distribution(h *hdrhistogram.Histogram, x axis) string {
 		if i == 0 {
 			command = 'M'
 		}
-		p.To(command, x.at(float64(h.ValueAtQuantile(100*(1-left))))*draw.Width,
-			draw.Tall-float64(i)/points*draw.Tall)
+		p.To(command, x.at(float64(h.ValueAtQuantile(100*(1-left))))*chart.Width,
+			chart.Tall-float64(i)/points*chart.Tall)
 	}
 	return p.String()
 }

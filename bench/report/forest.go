@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"mcpd/bench/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // forest shows an interval with its limits. All comparisons have the same scale: the value as a
@@ -32,7 +32,7 @@ func forestOf(c record.Comparison) *forest {
 		if !(of > 0) { // a difference of zero or less
 			return 0
 		}
-		return draw.Percent(min(max((math.Log10(of)+below)/(below+above), 0), 1) * draw.Width)
+		return chart.Percent(min(max((math.Log10(of)+below)/(below+above), 0), 1) * chart.Width)
 	}
 	f := &forest{At: at(c.Ratio), Low: min(at(c.Low), at(c.High))}
 	f.Wide = max(math.Abs(at(c.High)-at(c.Low)), 0.6)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"mcpd/bench/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 	"mcpd/internal/load"
 )
 
@@ -162,7 +162,7 @@ func within(is, low, high string) string {
 	a, lowUnit := cut(low)
 	b, highUnit := cut(high)
 	if unit == lowUnit && unit == highUnit && unit != "" {
-		return number + draw.Apart + unit + " (" + a + " to " + b + ")"
+		return number + chart.Apart + unit + " (" + a + " to " + b + ")"
 	}
 	return is + " (" + span(low, high) + ")"
 }

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"mcpd/bench/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // heading is the heading of the pages.
@@ -63,7 +63,7 @@ func Markdown(w io.Writer, r record.Record) error {
 	for _, c := range chapters {
 		chapterIn(&b, c)
 	}
-	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), draw.Apart, " "))
+	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), chart.Apart, " "))
 	return err
 }
 

@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"mcpd/bench/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 //go:embed page.html
@@ -46,7 +46,7 @@ type tile struct{ Says, Number, Note, Class string }
 
 type chapterPart struct {
 	chapter
-	Shown, Folded []chart
+	Shown, Folded []curveChart
 }
 
 // HTML writes records as one page.
@@ -86,7 +86,7 @@ func runOf(r record.Record) runPart {
 			fmt.Sprintf("%d cannot be judged, %d are owed", t.Unclear, t.Owed), "good"},
 		{"gates that fail", fmt.Sprint(t.Fail), "the whole interval is beyond", classOf(t.Fail)},
 		{"goals reached", fmt.Sprintf("%d of %d", t.Reached, t.Goals), "where we are going", "own"},
-		{"calls checked", draw.Count(calls(r)), "each answered by its own nonce", "own"},
+		{"calls checked", chart.Count(calls(r)), "each answered by its own nonce", "own"},
 	}
 	for _, c := range r.Comparisons {
 		if c.Gate != 0 || c.Goal != 0 {

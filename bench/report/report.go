@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"mcpd/bench/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 	"mcpd/internal/load"
 	"mcpd/telemetry"
 )
@@ -86,12 +86,12 @@ type figure struct {
 
 func figureOf(m record.Measurement) figure {
 	sorted := slices.DeleteFunc(slices.Clone(m.Rounds), func(v float64) bool {
-		return !draw.Finite(v)
+		return !chart.Finite(v)
 	})
 	slices.Sort(sorted)
 	f := figure{
-		Case: name(m.Case), Subject: name(m.Subject), Quantity: name(m.Quantity), Median: draw.Nothing,
-		Spread: draw.Nothing, Rounds: len(sorted),
+		Case: name(m.Case), Subject: name(m.Subject), Quantity: name(m.Quantity), Median: chart.Nothing,
+		Spread: chart.Nothing, Rounds: len(sorted),
 	}
 	if n := len(sorted); n > 0 {
 		f.Median = quantity((sorted[(n-1)/2]+sorted[n/2])/2, m.Unit)
@@ -111,7 +111,7 @@ func nanos(v int64) string { return quantity(float64(v), "ns") }
 
 // quantity formats a number with its unit, or with a unit of the same kind that makes it shorter.
 func quantity(v float64, unit string) string {
-	if of, ok := times[unit]; ok && v != 0 && draw.Finite(v) {
+	if of, ok := times[unit]; ok && v != 0 && chart.Finite(v) {
 		switch a := math.Abs(v * of); {
 		case a < 1e3:
 			v, unit = v*of, "ns"
@@ -126,12 +126,12 @@ func quantity(v float64, unit string) string {
 	if unit == "KiB" && math.Abs(v) >= 1024 {
 		v, unit = v/1024, "MiB"
 	}
-	return strings.TrimSpace(draw.ThreeDigits(v) + draw.Apart + name(unit))
+	return strings.TrimSpace(chart.ThreeDigits(v) + chart.Apart + name(unit))
 }
 
 // cut splits a quantity into its number and its unit.
 func cut(s string) (number, unit string) {
-	number, unit, _ = strings.Cut(s, draw.Apart)
+	number, unit, _ = strings.Cut(s, chart.Apart)
 	return number, unit
 }
 
@@ -152,7 +152,7 @@ func ratio(v float64) string {
 	if a := math.Abs(v); a > 0 && a < 1e-4 {
 		return strconv.FormatFloat(v, 'f', 1-int(math.Floor(math.Log10(a))), 64)
 	}
-	return draw.ThreeDigits(v)
+	return chart.ThreeDigits(v)
 }
 
 // chapter is one scenario of one record.
@@ -161,7 +161,7 @@ type chapter struct {
 	Took                  string // empty if it is unknown
 	Rows                  []row
 	Figures               []figure
-	Charts                []chart
+	Charts                []curveChart
 	Missing               []string
 }
 
@@ -268,23 +268,23 @@ func factsOf(r record.Record) (list []fact) {
 	}
 	others := ""
 	if r.OtherLoad > 0 {
-		others = fmt.Sprintf("%s of %d cores, on average", draw.ThreeDigits(r.OtherLoad), m.Cores)
+		others = fmt.Sprintf("%s of %d cores, on average", chart.ThreeDigits(r.OtherLoad), m.Cores)
 	}
 	for _, f := range []fact{
 		{"form", form},
 		{"begun", r.Begun.UTC().Format("2006-01-02 15:04 UTC") + ", took " + quantity(r.Seconds, "s")},
 		{"mcpd", m.Version + ", " + m.Go},
 		{"processor", fmt.Sprintf("%s, %d cores", m.CPU, m.Cores)},
-		{"memory", draw.ThreeDigits(m.Memory/(1<<30)) + draw.Apart + "GiB"},
+		{"memory", chart.ThreeDigits(m.Memory/(1<<30)) + chart.Apart + "GiB"},
 		{"system", m.System},
 		{"Erlang", m.Erlang},
-		{"load when it began", draw.ThreeDigits(m.Load)},
+		{"load when it began", chart.ThreeDigits(m.Load)},
 		{"kept busy by other processes meanwhile", others},
-		{"calls made and checked", draw.Count(int64(calls(r)))},
+		{"calls made and checked", chart.Count(int64(calls(r)))},
 		{"seed", fmt.Sprint(r.Seed)},
 	} {
 		if f.Is != "" {
-			list = append(list, fact{f.Name, text(strings.ReplaceAll(f.Is, draw.Apart, " "))})
+			list = append(list, fact{f.Name, text(strings.ReplaceAll(f.Is, chart.Apart, " "))})
 		}
 	}
 	return list

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mcpd/bench/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 	"mcpd/internal/load"
 )
 
@@ -64,7 +64,7 @@ become worse.
 			b.WriteString("\n- " + strings.Join(s.Lines, "\n- ") + "\n")
 		}
 	}
-	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), draw.Apart, " "))
+	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), chart.Apart, " "))
 	return err
 }
 

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 
 	"mcpd/bench/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // screen is the largest number of lines of one kind on a terminal. A run of few scenarios has
@@ -70,7 +70,7 @@ func Terminal(w io.Writer, r record.Record) error {
 			b.WriteString("  " + line + "\n")
 		}
 	}
-	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), draw.Apart, " "))
+	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), chart.Apart, " "))
 	return err
 }
 

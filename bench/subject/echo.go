@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // MaxMessage bounds a message of the servers here, and of relays to them, in bytes: the largest
@@ -99,7 +99,7 @@ func echoStdio(_ context.Context, argument string, in io.Reader, out io.Writer) 
 
 // calls reports whether a request calls a tool.
 func calls(m jsonrpc.Message, tool string) bool {
-	name, _ := splice.GetString(m.Params, "name")
+	name, _ := jsonedit.GetString(m.Params, "name")
 	return m.Method == "tools/call" && name == tool
 }
 
@@ -132,7 +132,7 @@ func (e echo) answer(m jsonrpc.Message) jsonrpc.Message {
 	case "resources/subscribe", "ping":
 		return jsonrpc.Response(m.ID, jsontext.Value(`{}`))
 	case "tools/call":
-		message, _ := splice.Get(m.Params, "arguments", "message")
+		message, _ := jsonedit.Get(m.Params, "arguments", "message")
 		if calls(m, Self) {
 			message = jsontext.Value(strconv.Quote(strconv.Itoa(os.Getpid())))
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"mcpd/chaos/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 func chapterOf(r *record.Record, id string) chapter {
@@ -79,13 +79,13 @@ func tilesOf(s summary) []tile {
 	if len(t.Tenants) > 0 {
 		list = append(list, tile{
 			"target: failed", countNoun(t.Failed, "call", "calls"),
-			"of " + draw.Count(t.Calls) + ", " + joinNames(t.Tenants), "target",
+			"of " + chart.Count(t.Calls) + ", " + joinNames(t.Tenants), "target",
 		})
 	}
 	if len(o.Tenants) > 0 {
 		list = append(list, tile{
 			"bystanders: failed", countNoun(o.Failed, "call", "calls"),
-			"of " + draw.Count(o.Calls) + ", " + joinNames(o.Tenants), "other",
+			"of " + chart.Count(o.Calls) + ", " + joinNames(o.Tenants), "other",
 		},
 			tile{
 				"bystanders: p99", millis(o.During.P99),
@@ -105,7 +105,7 @@ func declared(e record.Experiment) (list []string) {
 	}
 	for _, p := range slices.Sorted(maps.Keys(e.Restarts)) {
 		least, most := e.Restarts[p][0], e.Restarts[p][1]
-		says := fmt.Sprintf("%s to %s restarts", draw.Count(least), draw.Count(most))
+		says := fmt.Sprintf("%s to %s restarts", chart.Count(least), chart.Count(most))
 		switch {
 		case least == most:
 			says = countNoun(least, "restart", "restarts")
@@ -127,7 +127,7 @@ func effects(e *record.Effects) string {
 	}
 	said := fmt.Sprintf("Tools that count were called %s and had %s; %s beyond the first of one call.",
 		countNoun(e.Asked, "time", "times"), countNoun(e.Done, "effect", "effects"),
-		draw.Count(e.Doubled))
+		chart.Count(e.Doubled))
 	if len(e.Twice) > 0 {
 		said += " Twice: " + text(strings.Join(e.Twice, ", ")) + "."
 	}
@@ -156,8 +156,8 @@ func order(groups []record.Group) string {
 	}
 	return fmt.Sprintf("Beside them %s told of their progress, %s without an answer: %s, %s out of "+
 		"order. Clients left streams and came back %s, were refused %s, and %s came again.",
-		countNoun(sum.Calls, "call was", "calls were"), draw.Count(sum.Calls-sum.OK),
-		countNoun(sum.Events, "message", "messages"), draw.Count(sum.Slips),
+		countNoun(sum.Calls, "call was", "calls were"), chart.Count(sum.Calls-sum.OK),
+		countNoun(sum.Events, "message", "messages"), chart.Count(sum.Slips),
 		countNoun(sum.Resumed, "time", "times"),
 		countNoun(sum.Refused, "time", "times"), countNoun(sum.Replayed, "message", "messages"))
 }
@@ -190,7 +190,7 @@ func (c *chapter) list(r *record.Record) {
 			}
 		}
 		c.Probes = append(c.Probes, probeLine{
-			name(p.Name), countNoun(len(p.Answers), "time", "times"), draw.Count(wrong), last,
+			name(p.Name), countNoun(len(p.Answers), "time", "times"), chart.Count(wrong), last,
 		})
 	}
 	for _, h := range first(c, "holds", changedHoldings(r.Holdings), maxList) {
@@ -208,7 +208,7 @@ func (c *chapter) list(r *record.Record) {
 			return cmp.Or(cmp.Compare(g.Errors[b], g.Errors[a]), cmp.Compare(a, b))
 		})
 		for _, e := range byNumber {
-			errors = append(errors, errorLine{tenant, text(e), draw.Count(g.Errors[e])})
+			errors = append(errors, errorLine{tenant, text(e), chart.Count(g.Errors[e])})
 		}
 		for _, s := range g.Violations {
 			slips = append(slips, slip{tenant, s})
@@ -281,7 +281,7 @@ func holdOf(h record.Holding) holdLine {
 func factsOf(r *record.Record) []fact {
 	var load []string
 	for _, g := range r.Groups[:min(len(r.Groups), maxTenants)] {
-		load = append(load, fmt.Sprintf("%s %s calls/s", name(g.Tenant), draw.ThreeDigits(g.Rate)))
+		load = append(load, fmt.Sprintf("%s %s calls/s", name(g.Tenant), chart.ThreeDigits(g.Rate)))
 	}
 	if rest := len(r.Groups) - maxTenants; rest > 0 {
 		load = append(load, countNoun(rest, "more", "more"))

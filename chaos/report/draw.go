@@ -3,14 +3,14 @@ package report
 import (
 	"math"
 
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // Drawings are stretched to the space that they get, so that their units are fractions of its width
 // and height.
 const (
-	width = draw.Width
-	tall  = draw.Tall
+	width = chart.Width
+	tall  = chart.Tall
 	// grain is the least width of a shape. Shapes that are nearer to each other than that are drawn as
 	// one. It bounds the length of a drawing.
 	grain = 4.0
@@ -24,7 +24,7 @@ type step struct{ x, end, low, high float64 }
 
 // area fills stepped columns from low to high. Adjacent columns share one outline.
 func area(steps []step) string {
-	var p draw.Path
+	var p chart.Path
 	for from := 0; from < len(steps); {
 		to := from + 1
 		for to < len(steps) && steps[to].x == steps[to-1].end {
@@ -47,7 +47,7 @@ func area(steps []step) string {
 
 // line draws the upper edge of stepped columns. It has a gap where there is no column.
 func line(steps []step) string {
-	var p draw.Path
+	var p chart.Path
 	for i, s := range steps {
 		if i == 0 || steps[i-1].end != s.x {
 			p.To('M', s.x, s.high)

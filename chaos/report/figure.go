@@ -2,7 +2,7 @@ package report
 
 import (
 	"mcpd/chaos/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // figureLine is a figure in the form in which it is shown.
@@ -20,7 +20,7 @@ type strip struct {
 func figureOf(f record.Figure) figureLine {
 	list := sorted(f.Samples)
 	l := figureLine{
-		Name: name(f.Name), Median: nothing, Largest: nothing, Samples: draw.Count(len(list)),
+		Name: name(f.Name), Median: nothing, Largest: nothing, Samples: chart.Count(len(list)),
 		Because: text(f.Reason),
 	}
 	end := 0.0
@@ -28,7 +28,7 @@ func figureOf(f record.Figure) figureLine {
 		end = list[len(list)-1]
 		l.Median, l.Largest = quantity(median(list), f.Unit), quantity(end, f.Unit)
 	}
-	if draw.Finite(f.Goal) && f.Goal > 0 {
+	if chart.Finite(f.Goal) && f.Goal > 0 {
 		l.Goal = "at most " + quantity(f.Goal, f.Unit)
 		end = max(end, f.Goal)
 	}
@@ -37,9 +37,9 @@ func figureOf(f record.Figure) figureLine {
 	}
 	at := func(v float64) float64 { return max(v, 0) / end * 0.94 * width }
 	if l.Goal != "" {
-		l.Strip.Goal = draw.Percent(at(f.Goal))
+		l.Strip.Goal = chart.Percent(at(f.Goal))
 	}
-	var ticks draw.Path
+	var ticks chart.Path
 	last := -1.0
 	for _, v := range list {
 		if x := snapped(at(v)); x != last {

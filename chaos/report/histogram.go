@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"mcpd/chaos/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // histograms shows the latencies of a role before, during and after the fault, on one scale.
@@ -41,7 +41,7 @@ func histogramsOf(r *record.Record) (list []histograms) {
 	if len(values) == 0 {
 		return nil
 	}
-	low, high := draw.Decades(values...)
+	low, high := chart.Decades(values...)
 	for _, role := range []struct{ role, class string }{{record.Target, "target"},
 		{record.Bystander, "other"}} {
 		t := tallyOf(r, role.role)
@@ -51,7 +51,7 @@ func histogramsOf(r *record.Record) (list []histograms) {
 		h := histograms{Who: joinNames(t.Tenants), Class: role.class}
 		for d := low; d <= high; d++ {
 			h.Axis = append(h.Axis, mark{
-				At: draw.Percent(float64(d-low) / float64(high-low) * width), Text: decade(d),
+				At: chart.Percent(float64(d-low) / float64(high-low) * width), Text: decade(d),
 				Minor: high-low > 4 && (d-low)%2 == 1,
 			})
 		}
@@ -95,7 +95,7 @@ func histogramOf(r *record.Record, role, phase, says string, of record.Calls,
 	if most == 0 {
 		return h
 	}
-	var bars draw.Path
+	var bars chart.Path
 	each := width / float64(len(bins))
 	for i, n := range bins {
 		if n > 0 {
@@ -103,7 +103,7 @@ func histogramOf(r *record.Record, role, phase, says string, of record.Calls,
 			bars.Rect(float64(i)*each, tall-y, each*0.86, y)
 		}
 	}
-	h.Bars, h.P50, h.P99 = bars.String(), draw.Percent(place(of.P50)*width),
-		draw.Percent(place(of.P99)*width)
+	h.Bars, h.P50, h.P99 = bars.String(), chart.Percent(place(of.P50)*width),
+		chart.Percent(place(of.P99)*width)
 	return h
 }

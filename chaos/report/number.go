@@ -6,17 +6,17 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 	"mcpd/telemetry"
 )
 
 // nothing stands in place of a missing number.
-const nothing = draw.Nothing
+const nothing = chart.Nothing
 
 // apart is the no-break space between a number and its unit. In texts of a host it is an escape.
 // Where lines are not broken it is replaced by plain.
 const (
-	apart = draw.Apart
+	apart = chart.Apart
 	plain = " "
 )
 
@@ -25,34 +25,34 @@ func countNoun[N int | int64 | uint64](n N, one, many string) string {
 	if n == 1 {
 		return "1" + apart + one
 	}
-	return draw.Count(n) + apart + many
+	return chart.Count(n) + apart + many
 }
 
 // of returns "none of 12" or "3 of 12".
 func outOf(n, all uint64) string {
 	if n == 0 {
-		return "none of " + draw.Count(all)
+		return "none of " + chart.Count(all)
 	}
-	return draw.Count(n) + " of " + draw.Count(all)
+	return chart.Count(n) + " of " + chart.Count(all)
 }
 
 // millis formats a latency. No latency is shorter than a nanosecond, so 0 means that no call was
 // OK.
 func millis(v float64) string {
 	switch {
-	case !draw.Finite(v) || v <= 0:
+	case !chart.Finite(v) || v <= 0:
 		return nothing
 	case v < 1:
 		return strconv.FormatFloat(v, 'f', 2, 64) + apart + "ms"
 	case v < 1000:
-		return draw.ThreeDigits(v) + apart + "ms"
+		return chart.ThreeDigits(v) + apart + "ms"
 	}
-	return draw.ThreeDigits(v/1000) + apart + "s"
+	return chart.ThreeDigits(v/1000) + apart + "s"
 }
 
 // seconds formats a time of the run.
 func seconds(v float64) string {
-	if !draw.Finite(v) {
+	if !chart.Finite(v) {
 		return nothing
 	}
 	return strconv.FormatFloat(v, 'f', 1, 64) + apart + "s"
@@ -61,7 +61,7 @@ func seconds(v float64) string {
 // quantity formats a number with its unit.
 func quantity(v float64, unit string) string {
 	switch {
-	case !draw.Finite(v):
+	case !chart.Finite(v):
 		return nothing
 	case unit == "ms":
 		if v > 0 {
@@ -70,7 +70,7 @@ func quantity(v float64, unit string) string {
 	case unit == "bytes" || unit == "B":
 		return bytesOf(v)
 	}
-	return strings.TrimSpace(draw.ThreeDigits(v) + apart + telemetry.Clean(unit, maxWord))
+	return strings.TrimSpace(chart.ThreeDigits(v) + apart + telemetry.Clean(unit, maxWord))
 }
 
 func bytesOf(v float64) string {
@@ -79,10 +79,10 @@ func bytesOf(v float64) string {
 		name string
 	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
 		if math.Abs(v) >= u.size {
-			return draw.ThreeDigits(v/u.size) + apart + u.name
+			return chart.ThreeDigits(v/u.size) + apart + u.name
 		}
 	}
-	return draw.ThreeDigits(v) + apart + "B"
+	return chart.ThreeDigits(v) + apart + "B"
 }
 
 // joinNames joins names. It shows at most three of them and counts the others.
@@ -100,7 +100,7 @@ func joinNames(names []string) string {
 
 // sorted returns the samples that are finite numbers, in ascending order.
 func sorted(samples []float64) []float64 {
-	list := slices.DeleteFunc(slices.Clone(samples), func(v float64) bool { return !draw.Finite(v) })
+	list := slices.DeleteFunc(slices.Clone(samples), func(v float64) bool { return !chart.Finite(v) })
 	slices.Sort(list)
 	return list
 }

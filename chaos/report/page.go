@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"mcpd/chaos/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 //go:embed page.html
@@ -21,7 +21,8 @@ var pageText string
 var pageStyle string
 
 var pageTemplate = template.Must(
-	template.New("page").Funcs(template.FuncMap{"count": draw.Count[uint64], "number": draw.Count[int],
+	template.New("page").Funcs(template.FuncMap{"count": chart.Count[uint64],
+		"number": chart.Count[int],
 		"millis": millis}).Parse(pageText),
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"mcpd/chaos/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // column summarizes some seconds of a role's calls. The rates are means; the latencies are those of
@@ -28,7 +28,7 @@ func columnsOf(r *record.Record, role string, end float64, each int) []column {
 			c := &list[i]
 			c.ok += float64(s.OK) / float64(each)
 			c.failed += float64(s.Failed) / float64(each)
-			if draw.Finite(s.P50) && draw.Finite(s.P99) {
+			if chart.Finite(s.P50) && chart.Finite(s.P99) {
 				c.p50, c.p99 = max(c.p50, s.P50), max(c.p99, s.P99, s.P50)
 			}
 		}
@@ -50,7 +50,7 @@ func panelsOf(r *record.Record, a axis, each int) (panels []panel) {
 			values = append(values, c.p50, c.p99)
 		}
 	}
-	low, high := draw.Decades(values...)
+	low, high := chart.Decades(values...)
 	for _, role := range roles {
 		t := tallyOf(r, role.role)
 		if len(t.Tenants) == 0 {
@@ -59,7 +59,7 @@ func panelsOf(r *record.Record, a axis, each int) (panels []panel) {
 		p := panel{Role: role.role, Who: joinNames(t.Tenants), Class: role.class}
 		if len(t.Tenants) > 1 {
 			p.Role += "s"
-			p.Description = "latencies of the worst of " + draw.Count(len(t.Tenants))
+			p.Description = "latencies of the worst of " + chart.Count(len(t.Tenants))
 		}
 		p.rates(role.columns, a, each)
 		p.latencies(role.columns, a, each, low, high)
@@ -91,7 +91,7 @@ func (p *panel) rates(columns []column, a axis, each int) {
 	}
 	p.OK, p.Failed = area(ok), area(bad)
 	p.Rates = []mark{
-		{At: draw.Percent(y(top) * 10), Text: draw.ThreeDigits(top) + "/s"}, {At: 100, Text: "0/s"},
+		{At: chart.Percent(y(top) * 10), Text: chart.ThreeDigits(top) + "/s"}, {At: 100, Text: "0/s"},
 	}
 }
 
@@ -110,10 +110,10 @@ func (p *panel) latencies(columns []column, a axis, each, low, high int) {
 		}
 	}
 	p.Spread, p.P50, p.P99 = area(p99), line(p50), line(p99)
-	var lines draw.Path
+	var lines chart.Path
 	for d := low; d <= high; d++ {
 		at := y(math.Pow(10, float64(d)))
-		p.Latencies = append(p.Latencies, mark{At: draw.Percent(at * 10), Text: decade(d)})
+		p.Latencies = append(p.Latencies, mark{At: chart.Percent(at * 10), Text: decade(d)})
 		if d > low && d < high {
 			lines.To('M', 0, at)
 			lines.To('H', width)
@@ -151,9 +151,9 @@ func sparkOf(r *record.Record, role string) (s spark) {
 		values = append(values, c.p99)
 	}
 	p := panel{}
-	low, high := draw.Decades(values...)
+	low, high := chart.Decades(values...)
 	p.latencies(columns, a, each, low, high)
-	var bad, shade draw.Path
+	var bad, shade chart.Path
 	for i, c := range columns {
 		if c.failed > 0 {
 			bad.Rect(a.x(float64(i*each)), tall-14, max(a.x(float64(each)), grain), 14)

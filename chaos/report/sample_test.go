@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mcpd/chaos/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // sample is a made-up run with plausible numbers, for tests of the look of reports. None of its
@@ -118,7 +118,7 @@ func (s sample) record() record.Record {
 		record.Pass, "lost 0, twice 0")
 	verdict("I2", "every answer is its own call's", record.Pass, "crossed 0 of 108,000")
 	verdict("I3", "no call of a bystander fails", felt,
-		fmt.Sprintf("%s calls of bystanders failed", draw.Count(tallyOf(&r, record.Bystander).Failed)))
+		fmt.Sprintf("%s calls of bystanders failed", chart.Count(tallyOf(&r, record.Bystander).Failed)))
 	verdict("I4", "bystanders' p99 is at most 1.10 times the baseline's", felt, p99)
 	verdict("I5", "steady within 2 s of the last fault's end", record.Pass,
 		"steady 0.8 s after the last fault ended")

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mcpd/chaos/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // summary is an experiment in a few numbers and words.
@@ -113,7 +113,7 @@ func unseen(r *record.Record) string {
 // has as many targets as hits.
 func some(names []string) string {
 	if len(names) > 2 {
-		return names[0] + " and " + draw.Count(len(names)-1) + " others"
+		return names[0] + " and " + chart.Count(len(names)-1) + " others"
 	}
 	return joinNames(names)
 }
@@ -255,7 +255,7 @@ func overall(list []summary) string {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", draw.Count(n), s.Word))
+			parts = append(parts, fmt.Sprintf("%s %s", chart.Count(n), s.Word))
 		}
 	}
 	var others []tally

@@ -9,7 +9,7 @@ import (
 
 	"mcpd/chaos/record"
 	"mcpd/chaos/verdict"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 func TestAnExperimentIsWhatIsGravest(t *testing.T) {
@@ -78,7 +78,7 @@ func TestRestartsAreThoseOfTheVerdict(t *testing.T) {
 	if got := summarize(&r).Restarts; got != want {
 		t.Errorf("the report has %d restarts, want %d", got, want)
 	}
-	if got := restartLane(&r, axis{end: 10}).Note; got != draw.Count(want) {
+	if got := restartLane(&r, axis{end: 10}).Note; got != chart.Count(want) {
 		t.Errorf("the timeline has %s restarts, want %d", got, want)
 	}
 }

@@ -2,7 +2,7 @@ package report
 
 import (
 	"mcpd/chaos/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // tally sums the calls of all tenants of a role. Failed counts calls that failed, were lost, or
@@ -52,7 +52,7 @@ func add(sum *record.Calls, c record.Calls) {
 		of  float64
 	}{{&sum.P50, c.P50}, {&sum.P90, c.P90}, {&sum.P99, c.P99}, {&sum.P999, c.P999},
 		{&sum.Max, c.Max}} {
-		if draw.Finite(q.of) {
+		if chart.Finite(q.of) {
 			*q.sum = max(*q.sum, q.of)
 		}
 	}

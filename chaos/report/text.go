@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 
 	"mcpd/chaos/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // Text writes records as tables for a terminal. If there are several experiments, it adds a
@@ -66,8 +66,8 @@ func writeExperiment(b *bytes.Buffer, r *record.Record, s summary) {
 			"P99.9", "MAX")
 		for _, line := range callLines(r) {
 			c := line.Calls
-			t.row(line.Tenant, line.Phase, draw.Count(c.Sent), draw.Count(c.Failed), draw.Count(c.Lost),
-				draw.Count(c.Crossed), draw.Count(c.Duplicate), millis(c.P50), millis(c.P99), millis(c.P999),
+			t.row(line.Tenant, line.Phase, chart.Count(c.Sent), chart.Count(c.Failed), chart.Count(c.Lost),
+				chart.Count(c.Crossed), chart.Count(c.Duplicate), millis(c.P50), millis(c.P99), millis(c.P999),
 				millis(c.Max))
 		}
 		t.end()
@@ -146,8 +146,9 @@ func writeRun(b *bytes.Buffer, list []record.Record, summaries []summary) {
 		o := s.Others
 		t.row(name(list[i].Experiment.Name),
 			strings.TrimSpace(s.State.Mark+" "+s.State.Word+" "+strings.Join(s.Broken, " ")+
-				without(s.Untested)), draw.Count(s.Hits), draw.Count(s.Restarts), draw.Count(s.Target.Failed),
-			draw.Count(o.Calls), draw.Count(o.Failed), millis(o.During.P50), millis(o.During.P99),
+				without(s.Untested)), chart.Count(s.Hits), chart.Count(s.Restarts),
+			chart.Count(s.Target.Failed),
+			chart.Count(o.Calls), chart.Count(o.Failed), millis(o.During.P50), millis(o.During.P99),
 			millis(o.During.P999), millis(o.Before.P99))
 	}
 	t.end()

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"mcpd/chaos/record"
-	"mcpd/internal/draw"
+	"mcpd/internal/chart"
 )
 
 // maxColumns bounds the columns of a curve. In a longer run each column shows the worst of several
@@ -68,14 +68,14 @@ func timelineOf(r *record.Record) *timeline {
 		Each: max(1, int(math.Ceil(a.end/maxColumns))), Faults: faultLanes(r, a),
 		Restarts: restartLane(r, a), Probes: probeLanes(r, a),
 	}
-	var shades, bands draw.Path
+	var shades, bands chart.Path
 	for i, p := range r.Phases {
 		from, to := a.x(second(p.From)), a.x(second(p.To))
 		if to <= from || i >= 2*maxLanes {
 			continue
 		}
-		t.Phases = append(t.Phases, mark{At: draw.Percent(from), Text: name(p.Name)})
-		t.Widths = append(t.Widths, draw.Percent(to-from))
+		t.Phases = append(t.Phases, mark{At: chart.Percent(from), Text: name(p.Name)})
+		t.Widths = append(t.Widths, chart.Percent(to-from))
 		if p.Name == record.Fault {
 			shades.Rect(from, 0, to-from, tall)
 		}
@@ -84,11 +84,11 @@ func timelineOf(r *record.Record) *timeline {
 		bands.Rect(s.From, 0, s.To-s.From, tall)
 	}
 	t.Shades, t.Bands = shades.String(), bands.String()
-	step := draw.RoundStep(a.end, 12)
+	step := chart.RoundStep(a.end, 12)
 	for i := 0; float64(i)*step <= a.end*0.97; i++ {
 		v := float64(i) * step
 		t.Axis = append(t.Axis, mark{
-			At: draw.Percent(a.x(v)), Text: strconv.FormatFloat(v, 'g', -1, 64) + apart + "s",
+			At: chart.Percent(a.x(v)), Text: strconv.FormatFloat(v, 'g', -1, 64) + apart + "s",
 			Minor: i%2 == 1,
 		})
 	}
@@ -121,7 +121,7 @@ func strikeTicks(r *record.Record, a axis, kind string) string {
 		}
 	}
 	slices.Sort(at)
-	var ticks draw.Path
+	var ticks chart.Path
 	for _, x := range slices.Compact(at) {
 		ticks.Rect(x, 14, grain, 72)
 	}
@@ -132,7 +132,7 @@ func strikeTicks(r *record.Record, a axis, kind string) string {
 func named(spans []span, what string) []span {
 	for i, s := range spans {
 		if s.Count > 1 {
-			spans[i].Text = draw.Count(s.Count) + " " + what + s.Text
+			spans[i].Text = chart.Count(s.Count) + " " + what + s.Text
 		}
 	}
 	return spans
@@ -172,7 +172,7 @@ func restartLane(r *record.Record, a axis) lane {
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.From, b.From) })
 	l := lane{
-		Name: "restarts", Note: draw.Count(r.Restarts()),
+		Name: "restarts", Note: chart.Count(r.Restarts()),
 		Spans: named(join(spans), "restarts, the first: "),
 	}
 	return l

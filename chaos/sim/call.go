@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -58,11 +58,11 @@ func (k *call) Send(m jsonrpc.Message) error {
 
 // progress checks one notification: it must belong to this call and exceed the last.
 func (k *call) progress(params jsontext.Value) {
-	token, _ := splice.Get(params, "progressToken")
+	token, _ := jsonedit.Get(params, "progressToken")
 	if string(token) != string(k.token) {
 		k.s.find("I2 cross-talk", "%s is told of the progress %s, its own is %s", k.nonce, token, k.token)
 	}
-	text, _ := splice.Get(params, "progress")
+	text, _ := jsonedit.Get(params, "progress")
 	far, err := number(text)
 	if err != nil || far <= k.far {
 		k.s.find("I10 order", "%s is told of progress %s after %v", k.nonce, text, k.far)

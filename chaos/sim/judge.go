@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // Finding is a violation of an invariant.
@@ -128,7 +128,7 @@ func (s *simulation) judgeEffect(k *call) {
 			s.find("I13 effects", "%s is answered, and %s has not seen it", k.nonce, k.server)
 		}
 	case jsonrpc.KindFailure:
-		if maybe, ok := splice.Get(k.outcome.Error.Data, "maybeExecuted"); ok &&
+		if maybe, ok := jsonedit.Get(k.outcome.Error.Data, "maybeExecuted"); ok &&
 			maybe.Kind() == 'f' && did > 0 {
 			s.find("I13 effects", "%s was executed by %s, and its client is told that it was not",
 				k.nonce, k.server)

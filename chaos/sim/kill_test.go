@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/session"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/transport/streamable"
 )
 
@@ -116,5 +116,5 @@ func (s *simulation) asks(as *simClient, id string) jsontext.Value {
 	for c.modern, c.capabilities, c.tasks = as.modern, as.capabilities, as.modern; !c.tasks; {
 		c.open()
 	}
-	return c.ask(c.begin("tasks/get", "", ""), `{"taskId":`+string(splice.Quote(id))+`}`)
+	return c.ask(c.begin("tasks/get", "", ""), `{"taskId":`+string(jsonedit.Quote(id))+`}`)
 }

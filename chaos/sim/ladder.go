@@ -10,7 +10,7 @@ import (
 	"mcpd/gateway/ladder"
 	"mcpd/internal/fault"
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/supervisor/otp"
 )
 
@@ -155,7 +155,7 @@ func (s *simulation) refused(c *simClient) {
 		(!d.exact || d.wait(s.w.now) <= restartSlack) {
 		return // its pause is over
 	}
-	incident, _ := splice.GetString(told.Data, "incident")
+	incident, _ := jsonedit.GetString(told.Data, "incident")
 	if told.Condition != protocol.ConditionOverloaded || incident == "" || told.RetryAfter <= 0 {
 		s.find("ladder", "a client of %s, which is down, is told %v, incident %q, to come back in %v",
 			target, told, incident, told.RetryAfter)

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -131,7 +131,7 @@ func (v *server) reply(w *connection, m jsonrpc.Message, result string, after ti
 
 // did records the effect of a call.
 func (v *server) did(m jsonrpc.Message) (nonce string) {
-	nonce, _ = splice.GetString(m.Params, "arguments", "nonce")
+	nonce, _ = jsonedit.GetString(m.Params, "arguments", "nonce")
 	if v.effects[nonce] == nil {
 		v.effects[nonce] = map[jsonrpc.ID]bool{}
 	}
@@ -177,7 +177,7 @@ const question = `{"message":"sure?","requestedSchema":{"type":"object","propert
 // tell sends the host progress notifications of a call, and unrelated notifications.
 func (v *server) tell(w *connection, m jsonrpc.Message, after time.Duration) {
 	p, r := &v.s.plan, v.s.w.rand
-	if token, ok := splice.Get(m.Params, "_meta", "progressToken"); ok && p.progress.strikes(r) {
+	if token, ok := jsonedit.Get(m.Params, "_meta", "progressToken"); ok && p.progress.strikes(r) {
 		for i := range 1 + r.IntN(3) {
 			v.s.w.AfterFunc(after*time.Duration(i)/4, func() {
 				params := `{"progressToken":` + string(token) + `,"progress":` + strconv.Itoa(i+1) + `}`
@@ -204,8 +204,8 @@ func (v *server) tell(w *connection, m jsonrpc.Message, after time.Duration) {
 // asksBack is how a modern server asks a question: it answers with the question, and gets the call
 // again with the answer.
 func (v *server) asksBack(w *connection, m jsonrpc.Message) bool {
-	_, again := splice.Get(m.Params, "inputResponses")
-	_, may := splice.Get(m.Params, "_meta", protocol.MetaClientCapabilities, "elicitation")
+	_, again := jsonedit.Get(m.Params, "inputResponses")
+	_, may := jsonedit.Get(m.Params, "_meta", protocol.MetaClientCapabilities, "elicitation")
 	if again || !may || !v.s.plan.asks.strikes(v.s.w.rand) {
 		return false
 	}
@@ -221,10 +221,10 @@ func (v *server) asksBack(w *connection, m jsonrpc.Message) bool {
 // host gets a task only if it can follow one.
 func (v *server) wantsJob(m jsonrpc.Message) bool {
 	if !v.modern {
-		_, wants := splice.Get(m.Params, "task")
+		_, wants := jsonedit.Get(m.Params, "task")
 		return wants
 	}
-	_, may := splice.Get(m.Params, "_meta", protocol.MetaClientCapabilities, "extensions",
+	_, may := jsonedit.Get(m.Params, "_meta", protocol.MetaClientCapabilities, "extensions",
 		protocol.ExtensionTasks)
 	return may && v.s.w.rand.IntN(2) == 0
 }

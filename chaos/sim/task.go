@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/tasks"
 )
 
@@ -62,7 +62,7 @@ func (v *server) object(j *job) string {
 
 // task answers a request about a task.
 func (v *server) task(w *connection, m jsonrpc.Message) {
-	id, _ := splice.GetString(m.Params, "taskId")
+	id, _ := jsonedit.GetString(m.Params, "taskId")
 	i := slices.IndexFunc(v.jobs, func(j *job) bool { return j.id == id })
 	if i < 0 {
 		v.refuse(w, m, jsonrpc.CodeInvalidParams)
@@ -100,7 +100,7 @@ type followed struct {
 
 // see checks the state that the client got.
 func (t *followed) see(task jsontext.Value) {
-	text, _ := splice.GetString(task, "status")
+	text, _ := jsonedit.GetString(task, "status")
 	now := tasks.Status(text)
 	s := t.k.s
 	switch {
@@ -113,11 +113,11 @@ func (t *followed) see(task jsontext.Value) {
 	case !now.Final() && now != tasks.Working && now != tasks.InputRequired:
 		s.find("task", "%s is %q", t.k.nonce, text)
 	}
-	if id, _ := splice.GetString(task, "taskId"); id != t.id {
+	if id, _ := jsonedit.GetString(task, "taskId"); id != t.id {
 		s.find("I2 cross-talk", "%s is told of the task %q", t.k.nonce, id)
 	}
 	t.status = now
-	if result, ok := splice.Get(task, "result"); ok {
+	if result, ok := jsonedit.Get(task, "result"); ok {
 		t.came(result)
 	}
 }
@@ -139,7 +139,7 @@ func (c *simClient) follow(k *call, id string) {
 	if !c.modern || !c.s.servers[c.at.Tenant+"/"+k.server].modern {
 		c.taskIDs = append(c.taskIDs, id)
 	}
-	about := `{"taskId":` + string(splice.Quote(id)) + `}`
+	about := `{"taskId":` + string(jsonedit.Quote(id)) + `}`
 	for range polls {
 		c.s.pause(400 * time.Millisecond)
 		if c.s.plan.cancels.strikes(c.s.w.rand) {

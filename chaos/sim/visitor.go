@@ -12,8 +12,8 @@ import (
 
 	"mcpd/gateway/auth"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport/streamable"
 )
 
@@ -119,7 +119,7 @@ func (c *simClient) open() bool {
 // a list.
 func (c *simClient) pushed(m jsonrpc.Message) error {
 	c.s.w.Note("pushed", c.name, m.Kind().String()+" "+m.Method)
-	if uri, ok := splice.GetString(m.Params, "uri"); ok && uri != "sim://"+c.at.Tenant+"/old" {
+	if uri, ok := jsonedit.GetString(m.Params, "uri"); ok && uri != "sim://"+c.at.Tenant+"/old" {
 		c.s.find("I2 cross-talk", "%s hears of %s", c.name, uri)
 	}
 	if m.Kind() == jsonrpc.KindRequest {
@@ -194,11 +194,11 @@ func (c *simClient) call() {
 func (c *simClient) continueCall(k *call, params string) {
 	result := k.outcome.Result
 	task := result
-	if core, ok := splice.Get(result, "task"); ok {
+	if core, ok := jsonedit.Get(result, "task"); ok {
 		task = core
 	}
-	id, isTask := splice.GetString(task, "taskId")
-	requests, asks := splice.Get(result, "inputRequests")
+	id, isTask := jsonedit.GetString(task, "taskId")
+	requests, asks := jsonedit.Get(result, "inputRequests")
 	switch {
 	case isTask:
 		k.deferred = true
@@ -206,10 +206,10 @@ func (c *simClient) continueCall(k *call, params string) {
 	case asks:
 		k.deferred = true
 		answers, state := "", jsontext.Value(nil)
-		for m := range splice.Members(requests) {
+		for m := range jsonedit.Members(requests) {
 			answers += `,` + string(m.Name) + `:{"action":"accept","content":{}}`
 		}
-		if state, _ = splice.Get(result, "requestState"); len(state) > 0 {
+		if state, _ = jsonedit.Get(result, "requestState"); len(state) > 0 {
 			answers += `},"requestState":` + string(state)
 		} else {
 			answers += `}`

@@ -9,9 +9,9 @@ import (
 
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/reconnect"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -37,7 +37,7 @@ func (b *bridge) Cancel(out transport.Sink) {
 		return
 	}
 	// An empty value becomes an object.
-	params, _ := splice.Set(nil, jsontext.Value(id.Raw()), "requestId")
+	params, _ := jsonedit.Set(nil, jsontext.Value(id.Raw()), "requestId")
 	b.step(reconnect.Event{
 		Op: reconnect.Notice, Message: jsonrpc.Notification("notifications/cancelled", params),
 	})
@@ -93,10 +93,10 @@ func (k *mirrors) of(tool string) []headers.Mirror {
 func (k *mirrors) learn(list jsontext.Value) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	tools, _ := splice.Get(list, "tools")
-	for tool := range splice.Elements(tools) {
-		name, _ := splice.GetString(tool, "name")
-		schema, _ := splice.Get(tool, "inputSchema")
+	tools, _ := jsonedit.Get(list, "tools")
+	for tool := range jsonedit.Elements(tools) {
+		name, _ := jsonedit.GetString(tool, "name")
+		schema, _ := jsonedit.Get(tool, "inputSchema")
 		delete(k.tools, name)
 		if found, err := headers.Mirrors(schema); err == nil && len(found) > 0 {
 			k.tools[name] = found
@@ -134,11 +134,11 @@ const maxPages = 100
 
 // ask requests one page of the list, with the metadata of the client's call.
 func (r *toolLookup) ask(cursor jsontext.Value) {
-	meta, _ := splice.Get(r.call.Params, "_meta")
-	params, _ := splice.Set(nil, meta, "_meta") // an empty value becomes an object
+	meta, _ := jsonedit.Get(r.call.Params, "_meta")
+	params, _ := jsonedit.Set(nil, meta, "_meta") // an empty value becomes an object
 	params = protocol.SetProgressToken(params, nil)
 	if len(cursor) > 0 {
-		params, _ = splice.Set(params, cursor, "cursor")
+		params, _ = jsonedit.Set(params, cursor, "cursor")
 	}
 	id := jsonrpc.StringID("mcpd stdio looks up the tool of " + r.call.ID.Raw())
 	if err := r.b.Deliver(context.Background(), jsonrpc.Request(id, "tools/list", params),

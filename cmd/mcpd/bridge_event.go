@@ -5,9 +5,9 @@ import (
 	"net/http"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/reconnect"
-	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
@@ -101,8 +101,8 @@ func (b *bridge) failure(err error, written bool) reconnect.Event {
 // stopping reports whether an error says that a host is about to stop and has not accepted the
 // request.
 func stopping(e *jsonrpc.Error) bool {
-	reason, _ := splice.GetString(e.Data, "reason")
-	executed := splice.Kind(e.Data, "maybeExecuted") == 't'
+	reason, _ := jsonedit.GetString(e.Data, "reason")
+	executed := jsonedit.Kind(e.Data, "maybeExecuted") == 't'
 	return reason == protocol.ConditionStopping.String() && !executed
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/transport/streamable"
 )
 
@@ -131,9 +131,9 @@ func (c calling) call(ctx context.Context, out io.Writer, tool string, args []st
 		return err
 	}
 	// An empty value becomes an object.
-	params, _ := splice.Set(nil, splice.Quote(tool), "name")
-	params, _ = splice.Set(params, arguments, "arguments")
-	params, _ = splice.Set(params, jsontext.Value(`"mcpd-call"`), "_meta", "progressToken")
+	params, _ := jsonedit.Set(nil, jsonedit.Quote(tool), "name")
+	params, _ = jsonedit.Set(params, arguments, "arguments")
+	params, _ = jsonedit.Set(params, jsontext.Value(`"mcpd-call"`), "_meta", "progressToken")
 	result, err := p.request(ctx, "tools/call", params)
 	if err != nil {
 		return unanswered(c.endpoint, c.timeout, err)
@@ -143,7 +143,7 @@ func (c calling) call(ctx context.Context, out io.Writer, tool string, args []st
 	} else {
 		printResult(out, result)
 	}
-	if failed, ok := splice.Get(result, "isError"); ok && failed.Kind() == 't' {
+	if failed, ok := jsonedit.Get(result, "isError"); ok && failed.Kind() == 't' {
 		return &failure{exitFailure, fmt.Errorf("tool %s failed", tool)}
 	}
 	return nil
@@ -151,15 +151,15 @@ func (c calling) call(ctx context.Context, out io.Writer, tool string, args []st
 
 // printResult prints text content as it is. For any other content it prints a one-line summary.
 func printResult(out io.Writer, result jsontext.Value) {
-	content, _ := splice.Get(result, "content")
-	for block := range splice.Elements(content) {
-		kind, _ := splice.GetString(block, "type")
-		if text, ok := splice.GetString(block, "text"); ok && kind == "text" {
+	content, _ := jsonedit.Get(result, "content")
+	for block := range jsonedit.Elements(content) {
+		kind, _ := jsonedit.GetString(block, "type")
+		if text, ok := jsonedit.GetString(block, "text"); ok && kind == "text" {
 			fmt.Fprintln(out, text)
 			continue
 		}
-		mime, _ := splice.GetString(block, "mimeType")
-		uri, _ := splice.GetString(block, "uri")
+		mime, _ := jsonedit.GetString(block, "mimeType")
+		uri, _ := jsonedit.GetString(block, "uri")
 		fmt.Fprintf(out, "[%s %s%s, %d bytes of JSON; --json shows it]\n", kind, mime, uri, len(block))
 	}
 }

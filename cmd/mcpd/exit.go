@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
@@ -113,7 +113,7 @@ func unanswered(endpoint string, timeout time.Duration, err error) *failure {
 // answerCode returns the exit code for an error that a host or a server answered. If the error
 // says that nothing was executed, the code blames the server, not the request.
 func answerCode(answer *jsonrpc.Error) int {
-	retryable, executed := splice.Kind(answer.Data, "retryable"), splice.Kind(answer.Data,
+	retryable, executed := jsonedit.Kind(answer.Data, "retryable"), jsonedit.Kind(answer.Data,
 		"maybeExecuted")
 	if executed == 'f' || executed == 0 && retryable == 't' {
 		return exitUnavailable
@@ -130,7 +130,7 @@ func refusal(endpoint string, status *streamable.StatusError) *failure {
 		text = fmt.Sprintf("redirect to %s not followed", telemetry.Clean(status.Location, 200))
 	case answer != nil:
 		text = answer.Message
-		if incident, ok := splice.GetString(answer.Data, "incident"); ok {
+		if incident, ok := jsonedit.GetString(answer.Data, "incident"); ok {
 			text += "\nincident: " + telemetry.Clean(incident, telemetry.MaxValue)
 		}
 	}
@@ -162,7 +162,7 @@ func rpcErrorOf(status *streamable.StatusError) *jsonrpc.Error {
 func withDetails(answer *jsonrpc.Error) error {
 	err := error(answer)
 	for _, name := range []string{"stderr", "incident"} {
-		if text, ok := splice.GetString(answer.Data, name); ok {
+		if text, ok := jsonedit.GetString(answer.Data, name); ok {
 			err = fmt.Errorf("%w\n%s: %s", err, name, telemetry.Clean(text, telemetry.MaxValue))
 		}
 	}

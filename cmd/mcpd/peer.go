@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/telemetry"
 	"mcpd/transport"
 )
@@ -89,17 +89,17 @@ func (p *peer) handleOther(ctx context.Context, m jsonrpc.Message) error {
 		return p.up.Send(ctx, jsonrpc.Failure(m.ID,
 			protocol.Translate(protocol.MethodNotFound(m.Method), protocol.LatestLegacy)))
 	case m.Method == "notifications/progress":
-		progress, _ := splice.Get(m.Params, "progress")
-		total, _ := splice.Get(m.Params, "total")
-		text, _ := splice.GetString(m.Params, "message")
+		progress, _ := jsonedit.Get(m.Params, "progress")
+		total, _ := jsonedit.Get(m.Params, "total")
+		text, _ := jsonedit.GetString(m.Params, "message")
 		of := ""
 		if len(total) > 0 {
 			of = " of " + string(total)
 		}
 		fmt.Fprintf(p.side, "progress %s%s %s\n", progress, of, telemetry.Clean(text, 200))
 	case m.Method == "notifications/message":
-		level, _ := splice.GetString(m.Params, "level")
-		data, _ := splice.Get(m.Params, "data")
+		level, _ := jsonedit.GetString(m.Params, "level")
+		data, _ := jsonedit.Get(m.Params, "data")
 		fmt.Fprintf(p.side, "%s %s\n", level, telemetry.Clean(string(data), 1000))
 	}
 	return nil
@@ -128,17 +128,17 @@ func (p *peer) arguments(ctx context.Context, tool string, pairs []string) (json
 		if !ok || name == "" {
 			return nil, fmt.Errorf("--arg %q: write name=value", pair)
 		}
-		kind, _ := splice.GetString(properties, name, "type")
+		kind, _ := jsonedit.GetString(properties, name, "type")
 		value := jsontext.Value(text)
 		switch {
 		case kind == "string":
-			value = splice.Quote(text)
+			value = jsonedit.Quote(text)
 		case kind != "" && !fits(value, kind):
 			return nil, fmt.Errorf("--arg %s: %q is no %s", name, text, kind)
 		case !value.IsValid():
-			value = splice.Quote(text)
+			value = jsonedit.Quote(text)
 		}
-		if arguments, err = splice.Set(arguments, value, name); err != nil {
+		if arguments, err = jsonedit.Set(arguments, value, name); err != nil {
 			return nil, fmt.Errorf("--arg %s: %w", name, err)
 		}
 	}
@@ -175,16 +175,16 @@ func (p *peer) properties(ctx context.Context, tool string) (jsontext.Value, err
 		var params jsontext.Value
 		if cursor != nil {
 			// An empty value becomes an object.
-			params, _ = splice.Set(nil, cursor, "cursor")
+			params, _ = jsonedit.Set(nil, cursor, "cursor")
 		}
 		result, err := p.request(ctx, "tools/list", params)
 		if err != nil {
 			return nil, unreachable(p.endpoint, err)
 		}
-		list, _ := splice.Get(result, "tools")
-		for item := range splice.Elements(list) {
-			if name, _ := splice.GetString(item, "name"); name == tool {
-				properties, _ := splice.Get(item, "inputSchema", "properties")
+		list, _ := jsonedit.Get(result, "tools")
+		for item := range jsonedit.Elements(list) {
+			if name, _ := jsonedit.GetString(item, "name"); name == tool {
+				properties, _ := jsonedit.Get(item, "inputSchema", "properties")
 				return properties, nil
 			}
 		}

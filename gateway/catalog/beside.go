@@ -3,7 +3,7 @@ package catalog
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // AddMissing returns list with the items of other whose names list does not have. Each added item
@@ -12,12 +12,12 @@ func AddMissing(k Kind, list, other []jsontext.Value) []jsontext.Value {
 	// has maps a name to the number of list items up to and including the item of that name.
 	has := make(map[string]int, len(list))
 	for i, item := range list {
-		name, _ := splice.GetString(item, kinds[k].key)
+		name, _ := jsonedit.GetString(item, kinds[k].key)
 		has[name] = i + 1
 	}
 	added, after, at := 0, map[int][]jsontext.Value{}, 0
 	for _, item := range other {
-		name, ok := splice.GetString(item, kinds[k].key)
+		name, ok := jsonedit.GetString(item, kinds[k].key)
 		if end, both := has[name]; both {
 			at = end
 		} else if ok {

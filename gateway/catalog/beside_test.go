@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // A tool that only one instance lists keeps the position that it has in that instance's list.
@@ -39,7 +39,7 @@ func toolsNamed(all string) (items []jsontext.Value) {
 func itemNames(items []jsontext.Value) string {
 	var all []string
 	for _, item := range items {
-		name, _ := splice.GetString(item, "name")
+		name, _ := jsonedit.GetString(item, "name")
 		all = append(all, name)
 	}
 	return strings.Join(all, " ")

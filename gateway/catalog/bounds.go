@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Bounds of what one server may add to the lists that models read. Items beyond them are cut or
@@ -92,7 +92,7 @@ func BoundItems(k Kind, items []jsontext.Value) (within []jsontext.Value, cuts [
 				return
 			}
 		}
-		name, _ := splice.GetString(item, kinds[k].key)
+		name, _ := jsonedit.GetString(item, kinds[k].key)
 		cuts = append(cuts, Cut{r, n, Ellipsis(name, MaxName)})
 	}
 	if more := len(items) - MaxItems; more > 0 {
@@ -122,15 +122,15 @@ func BoundItem(item jsontext.Value) (fits jsontext.Value, why Reason) {
 		return nil, LargeItem
 	}
 	for _, of := range []string{"inputSchema", "outputSchema"} {
-		if schema, _ := splice.Get(item, of); len(schema) > MaxSchema {
+		if schema, _ := jsonedit.Get(item, of); len(schema) > MaxSchema {
 			return nil, LargeSchema
 		}
 	}
-	text, _ := splice.GetString(item, "description")
+	text, _ := jsonedit.GetString(item, "description")
 	if len(text) <= MaxDescription {
 		return item, ""
 	}
-	short, err := splice.Set(item, splice.Quote(Ellipsis(text, MaxDescription)), "description")
+	short, err := jsonedit.Set(item, jsonedit.Quote(Ellipsis(text, MaxDescription)), "description")
 	if err != nil {
 		return nil, LongDescription
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // §B5: items within the bounds keep their bytes. A description is cut at a character boundary,
@@ -37,7 +37,7 @@ func TestItemsAreBounded(t *testing.T) {
 		"a nested member": {`{"x":{"description":"` + x(MaxDescription+1) + `"}}`, "", ""},
 	} {
 		got, why := BoundItem(jsontext.Value(c.item))
-		text, _ := splice.GetString(got, "description")
+		text, _ := jsonedit.GetString(got, "description")
 		left := c.why == LargeSchema || c.why == LargeItem
 		switch {
 		case why != c.why || (got == nil) != left:

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // A schema may refer to the $id of another tool's schema, because clients give all schemas of a
@@ -39,8 +39,8 @@ func newLibrary(tools []jsontext.Value) *schemaLibrary {
 			continue
 		}
 		for _, of := range identified {
-			schema, _ := splice.Get(tool, of.member)
-			if id, ok := splice.GetString(schema, "$id"); !ok || !isName(id) {
+			schema, _ := jsonedit.Get(tool, of.member)
+			if id, ok := jsonedit.GetString(schema, "$id"); !ok || !isName(id) {
 				continue
 			}
 			for id := range scanIDs(schema).ids {
@@ -59,9 +59,9 @@ func (l *schemaLibrary) bundle(tool jsontext.Value) jsontext.Value {
 		if len(l.by[of.member]) == 0 {
 			continue
 		}
-		if schema, ok := splice.Get(tool, of.member); ok && strings.Contains(string(schema), `ef"`) {
+		if schema, ok := jsonedit.Get(tool, of.member); ok && strings.Contains(string(schema), `ef"`) {
 			if whole := l.embed(schema, l.by[of.member]); len(whole) > len(schema) {
-				tool, _ = splice.Set(tool, whole, of.member) // A tool has the member.
+				tool, _ = jsonedit.Set(tool, whole, of.member) // A tool has the member.
 			}
 		}
 	}
@@ -78,12 +78,12 @@ func (l *schemaLibrary) embed(schema jsontext.Value,
 		if !ok || own.ids[todo[0]] {
 			continue
 		}
-		id, _ := splice.GetString(other, "$id")
-		if _, taken := splice.Get(whole, "$defs", id); taken {
+		id, _ := jsonedit.GetString(other, "$id")
+		if _, taken := jsonedit.Get(whole, "$defs", id); taken {
 			return schema
 		}
 		var err error
-		if whole, err = splice.Set(whole, other, "$defs", id); err != nil {
+		if whole, err = jsonedit.Set(whole, other, "$defs", id); err != nil {
 			return schema
 		}
 		if left -= max(len(other), leastBundled); left < 0 || len(whole) > MaxSchema {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/gateway/catalog"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // A schema that refers to the schema of another tool has that schema embedded, wherever the other
@@ -26,7 +26,7 @@ func TestSchemasOfOtherToolsAreEmbedded(t *testing.T) {
 			if fault != "" {
 				t.Fatal(fault)
 			}
-			schema, _ := splice.Get(sound, "outputSchema")
+			schema, _ := jsonedit.Get(sound, "outputSchema")
 			all = append(all, string(schema))
 		}
 		return all

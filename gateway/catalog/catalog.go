@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // MaxName bounds a name in bytes.
@@ -174,7 +174,7 @@ func nameOf(k Kind, item jsontext.Value) (name, why string) {
 	case item.Kind() != '{' || !item.IsValid():
 		return "", "an item is not an object, or has a member twice"
 	}
-	name, ok := splice.GetString(item, kinds[k].key)
+	name, ok := jsonedit.GetString(item, kinds[k].key)
 	switch {
 	case !ok || name == "" && k > Prompts: // An empty ClientURI is not accepted.
 		return "", "an item has no " + kinds[k].key
@@ -191,7 +191,7 @@ func (c *Catalog) clientItem(server string, k Kind, item jsontext.Value,
 	changed := item
 	if external != name {
 		var err error
-		if changed, err = splice.Set(item, splice.Quote(external), kinds[k].key); err != nil {
+		if changed, err = jsonedit.Set(item, jsonedit.Quote(external), kinds[k].key); err != nil {
 			return nil, err
 		}
 	}

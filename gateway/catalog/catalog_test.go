@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // offer is a server whose items have only a name or a ClientURI.
@@ -20,7 +20,7 @@ func offer(name string, items map[Kind][]string) Server {
 	for k, names := range items {
 		for _, n := range names {
 			s.Items[k] = append(s.Items[k],
-				jsontext.Value(fmt.Sprintf(`{"%s":%s}`, kinds[k].key, splice.Quote(n))))
+				jsontext.Value(fmt.Sprintf(`{"%s":%s}`, kinds[k].key, jsonedit.Quote(n))))
 		}
 	}
 	return s
@@ -28,7 +28,7 @@ func offer(name string, items map[Kind][]string) Server {
 
 func names(l List) (names []string) {
 	for _, item := range l.Items() {
-		name, _ := splice.GetString(item, kinds[l.kind].key)
+		name, _ := jsonedit.GetString(item, kinds[l.kind].key)
 		names = append(names, name)
 	}
 	return names
@@ -74,7 +74,7 @@ func TestEveryListedNameLeadsBack(t *testing.T) {
 			for _, s := range servers {
 				own := map[string]bool{}
 				for _, item := range s.Items[k] {
-					name, _ := splice.GetString(item, kinds[k].key)
+					name, _ := jsonedit.GetString(item, kinds[k].key)
 					if own[name] {
 						continue
 					}
@@ -88,9 +88,9 @@ func TestEveryListedNameLeadsBack(t *testing.T) {
 						t.Fatalf("%q is listed twice", external)
 					}
 					seen[external] = true
-					params := jsontext.Value(fmt.Sprintf(`{"%s":%s}`, kinds[k].key, splice.Quote(external)))
+					params := jsontext.Value(fmt.Sprintf(`{"%s":%s}`, kinds[k].key, jsonedit.Quote(external)))
 					got, err := c.Route(method, params, nil)
-					back, _ := splice.GetString(got.Params, kinds[k].key)
+					back, _ := jsonedit.GetString(got.Params, kinds[k].key)
 					if err != nil || got.Server != s.Name || back != name {
 						t.Fatalf("%q of %s is listed as %q, which leads to %q of %s, %v", name, s.Name, external,
 							back, got.Server, err)
@@ -168,8 +168,8 @@ func TestClashingResources(t *testing.T) {
 		{"file:///" + strings.Repeat("x", MaxURI), "", ""},
 	} {
 		got, err := c.Route("resources/read",
-			jsontext.Value(`{"uri":`+string(splice.Quote(row.uri))+`}`), nil)
-		own, _ := splice.GetString(got.Params, "uri")
+			jsontext.Value(`{"uri":`+string(jsonedit.Quote(row.uri))+`}`), nil)
+		own, _ := jsonedit.GetString(got.Params, "uri")
 		if got.Server != row.server || own != row.own {
 			t.Errorf("%.60q leads to %q of %q, %v, want %q of %q", row.uri, own, got.Server, err,
 				row.own, row.server)

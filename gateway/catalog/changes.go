@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 )
 
 // Bounds of a burst of changes that is announced once. A burst is over when nothing has changed
@@ -55,7 +55,7 @@ func (c *Changes[K]) Due(
 	now time.Time,
 	compare func(a, b K) int,
 ) (due []Burst[K], wait time.Duration) {
-	for list, b := range order.Sorted(c.pending) {
+	for list, b := range sortedmap.Sorted(c.pending) {
 		left := min(b.first.Add(ChangesMost).Sub(now), b.last.Add(ChangesQuiet).Sub(now))
 		switch {
 		case left <= 0:

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // maxSchemaDepth bounds the depth of a schema. Schemas of published servers have less than twenty
@@ -111,7 +111,7 @@ func (c *compiler) schema(raw jsontext.Value, at location) bool {
 		return false
 	}
 	typed, nullable := false, false
-	for m := range splice.Members(raw) {
+	for m := range jsonedit.Members(raw) {
 		name := m.Key()
 		row, known := keywords[name]
 		if !known {
@@ -127,18 +127,18 @@ func (c *compiler) schema(raw jsontext.Value, at location) bool {
 		if strings.IndexByte(row.kinds, byte(kind)) < 0 {
 			return false
 		}
-		said, _ := splice.Unquote(m.Value)
+		said, _ := jsonedit.Unquote(m.Value)
 		switch name {
 		case "type":
 			typed, good = true, c.types(m.Value, said)
 		case "nullable":
 			nullable = true
 		case "enum":
-			good = splice.Len(m.Value) > 0
+			good = jsonedit.Len(m.Value) > 0
 		case "pattern":
 			good = validPattern(said)
 		case "patternProperties":
-			for p := range splice.Members(m.Value) {
+			for p := range jsonedit.Members(m.Value) {
 				good = good && validPattern(p.Key())
 			}
 		case "$ref":
@@ -173,8 +173,8 @@ func (c *compiler) types(raw jsontext.Value, said string) bool {
 	if raw.Kind() == '"' {
 		return one(said)
 	}
-	for element := range splice.Elements(raw) {
-		if word, _ := splice.Unquote(element); !one(word) {
+	for element := range jsonedit.Elements(raw) {
+		if word, _ := jsonedit.Unquote(element); !one(word) {
 			return false
 		}
 	}
@@ -188,7 +188,7 @@ func (c *compiler) below(raw jsontext.Value, sub subschemas, at location, keywor
 		return true
 	case sub == listed && raw.Kind() == '[':
 		i := 0
-		for element := range splice.Elements(raw) {
+		for element := range jsonedit.Elements(raw) {
 			if !c.schema(element, at.below(keyword, strconv.Itoa(i))) {
 				return false
 			}
@@ -198,7 +198,7 @@ func (c *compiler) below(raw jsontext.Value, sub subschemas, at location, keywor
 	case sub == oneSchema || sub == listed:
 		return c.schema(raw, at.below(keyword))
 	}
-	for m := range splice.Members(raw) {
+	for m := range jsonedit.Members(raw) {
 		if sub == byNameOrNot && m.Value.Kind() == '[' {
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Change is the difference between two lists. The names are those in the lists.
@@ -70,7 +70,7 @@ func sameBytes(a, b []jsontext.Value) bool {
 func index(k Kind, items []jsontext.Value) (sums map[string][sha256.Size]byte, names []string) {
 	sums = make(map[string][sha256.Size]byte, len(items))
 	for _, item := range items {
-		name, ok := splice.GetString(item, kinds[k].key)
+		name, ok := jsonedit.GetString(item, kinds[k].key)
 		if !ok {
 			name = string(item)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // A validator knows a schema by its $id. The official clients give all schemas of a list to one
@@ -26,10 +26,10 @@ func makeIDsUnique(tool jsontext.Value, external string) jsontext.Value {
 		return tool
 	}
 	for _, of := range identified {
-		if schema, ok := splice.Get(tool, of.member); ok {
+		if schema, ok := jsonedit.Get(tool, of.member); ok {
 			if named := markIDs(schema, external+of.mark); string(named) != string(schema) {
 				// The tool has the member.
-				tool, _ = splice.Set(tool, named, of.member)
+				tool, _ = jsonedit.Set(tool, named, of.member)
 			}
 		}
 	}
@@ -86,30 +86,30 @@ func (r *idRenamer) schema(raw jsontext.Value, base *url.URL, depth int) jsontex
 	if raw.Kind() != '{' || depth > maxSchemaDepth {
 		return raw
 	}
-	if id, ok := splice.GetString(raw, "$id"); ok && isName(id) {
+	if id, ok := jsonedit.GetString(raw, "$id"); ok && isName(id) {
 		if to, err := base.Parse(strings.TrimSuffix(id, "#")); err == nil {
 			base = to
 			r.ids[documentOf(to)] = true
 		}
 	}
-	return splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
+	return jsonedit.MapMembers(raw, func(m jsonedit.Member) (jsontext.Value, bool) {
 		name, value := m.Key(), m.Value
-		said, text := splice.Unquote(value)
+		said, text := jsonedit.Unquote(value)
 		if text && !r.write && slices.Contains(referring, name) {
 			r.note(base, said)
 		}
 		switch {
 		case text && r.write && (name == "$id" && isName(said) ||
 			slices.Contains(referring, name) && r.refers(base, said)):
-			return splice.Quote(r.marked(said)), true
+			return jsonedit.Quote(r.marked(said)), true
 		case value.Kind() == '[' && byElement[name]:
-			return splice.MapElements(value, func(e jsontext.Value) (jsontext.Value, bool) {
+			return jsonedit.MapElements(value, func(e jsontext.Value) (jsontext.Value, bool) {
 				return r.schema(e, base, depth+1), true
 			}), true
 		case value.Kind() != '{' || slices.Contains(data, name):
 			return value, true
 		case byMember[name]:
-			return splice.MapMembers(value, func(m splice.Member) (jsontext.Value, bool) {
+			return jsonedit.MapMembers(value, func(m jsonedit.Member) (jsontext.Value, bool) {
 				return r.schema(m.Value, base, depth+1), true
 			}), true
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mcpd/gateway/catalog"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // accepts reports whether a schema accepts a value, or why the schema does not compile.
@@ -69,7 +69,7 @@ func TestRenamedSchemasMeanTheSame(t *testing.T) {
 			if len(list) != 1 {
 				t.Fatalf("got %s", list)
 			}
-			renamed, ok := splice.Get(list[0], "outputSchema")
+			renamed, ok := jsonedit.Get(list[0], "outputSchema")
 			if !ok || string(renamed) == schema {
 				t.Fatalf("got %s", list)
 			}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/internal/order"
-	"mcpd/protocol/splice"
+	"mcpd/internal/sortedmap"
+	"mcpd/protocol/jsonedit"
 )
 
 // MaxIncomplete bounds the number of servers that a list names as incomplete.
@@ -22,13 +22,13 @@ func Incomplete(words map[string]string) jsontext.Value {
 		return nil
 	}
 	object, told := jsontext.Value("{}"), 0
-	for server, why := range order.Sorted(words) {
+	for server, why := range sortedmap.Sorted(words) {
 		if told == MaxIncomplete {
 			more := fmt.Sprintf("%d more servers lack something", len(words)-told)
-			object, _ = splice.Set(object, splice.Quote(more), "and") // object is a JSON object
+			object, _ = jsonedit.Set(object, jsonedit.Quote(more), "and") // object is a JSON object
 			break
 		}
-		object, _ = splice.Set(object, splice.Quote(why), server)
+		object, _ = jsonedit.Set(object, jsonedit.Quote(why), server)
 		told++
 	}
 	return object
@@ -37,10 +37,10 @@ func Incomplete(words map[string]string) jsontext.Value {
 // WithIncomplete adds what is missing to the last page of a list. Other pages are returned
 // unchanged.
 func WithIncomplete(page, lacks jsontext.Value) jsontext.Value {
-	if _, more := splice.Get(page, "nextCursor"); more || lacks == nil {
+	if _, more := jsonedit.Get(page, "nextCursor"); more || lacks == nil {
 		return page
 	}
-	told, err := splice.Set(page, lacks, "_meta", MetaIncomplete)
+	told, err := jsonedit.Set(page, lacks, "_meta", MetaIncomplete)
 	if err != nil { // The page is an object, because it was built here.
 		return page
 	}

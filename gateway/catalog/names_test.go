@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // The external names of tools are such that the interfaces of models accept them, whatever the
@@ -28,12 +28,12 @@ func TestToolNamesFit(t *testing.T) {
 	listed := func(names []string, others ...Server) map[string]string {
 		c, own := New(append(others, offer("s", map[Kind][]string{Tools: names}))), map[string]string{}
 		for _, item := range c.List(Tools).Items() {
-			external, _ := splice.GetString(item, "name")
+			external, _ := jsonedit.GetString(item, "name")
 			if !strings.HasPrefix(external, "s__") {
 				continue
 			}
 			to, err := c.Route("tools/call", jsontext.Value(fmt.Sprintf(`{"name":%q}`, external)), nil)
-			name, _ := splice.GetString(to.Params, "name")
+			name, _ := jsonedit.GetString(to.Params, "name")
 			if err != nil || to.Server != "s" || !fits.MatchString(external) {
 				t.Errorf("%q leads to %s of %s, %v", external, name, to.Server, err)
 			}
@@ -146,14 +146,14 @@ func TestPagesLeadToTheirServer(t *testing.T) {
 			want := "ui://mcpd/" + server + "/w/main.html"
 			for _, path := range [][]string{{"ui", "resourceUri"}, {"ui/resourceUri"},
 				{"openai/outputTemplate"}} {
-				uri, _ := splice.GetString(item, append([]string{"_meta"}, path...)...)
+				uri, _ := jsonedit.GetString(item, append([]string{"_meta"}, path...)...)
 				to, err := c.Route("resources/read", jsontext.Value(fmt.Sprintf(`{"uri":%q}`, uri)), nil)
-				own, _ := splice.GetString(to.Params, "uri")
+				own, _ := jsonedit.GetString(to.Params, "uri")
 				if uri != want || err != nil || to.Server != server || own != "ui://w/main.html" {
 					t.Errorf("%v of %s is %s, which leads to %s of %s, %v", path, server, uri, own, to.Server, err)
 				}
 			}
-			if x, _ := splice.GetString(item, "_meta", "x"); x != "ui://w/main.html" {
+			if x, _ := jsonedit.GetString(item, "_meta", "x"); x != "ui://w/main.html" {
 				t.Errorf("x is %s", x)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // ClientURI returns the ClientURI by which a client is to request a server's resource: the server's
@@ -78,7 +78,7 @@ func (a *Router) Result(r AnswerContext, result jsontext.Value) jsontext.Value {
 		return result
 	}
 	result = member(result, "inputRequests", func(all jsontext.Value) jsontext.Value {
-		return splice.MapMembers(all, func(m splice.Member) (jsontext.Value, bool) {
+		return jsonedit.MapMembers(all, func(m jsonedit.Member) (jsontext.Value, bool) {
 			return member(m.Value, "params", o.messages), true
 		})
 	})
@@ -129,7 +129,7 @@ func (o uriRewriter) content(of jsontext.Value, depth int) jsontext.Value {
 		if content.Kind() != '[' {
 			return o.block(content, depth)
 		}
-		return splice.MapElements(
+		return jsonedit.MapElements(
 			content,
 			func(block jsontext.Value) (jsontext.Value, bool) { return o.block(block, depth), true },
 		)
@@ -138,7 +138,7 @@ func (o uriRewriter) content(of jsontext.Value, depth int) jsontext.Value {
 
 // block rewrites one block of content.
 func (o uriRewriter) block(block jsontext.Value, depth int) jsontext.Value {
-	switch kind, _ := splice.GetString(block, "type"); {
+	switch kind, _ := jsonedit.GetString(block, "type"); {
 	case kind == "resource_link":
 		block = o.withURI(block)
 	case kind == "resource":
@@ -157,7 +157,7 @@ func (o uriRewriter) block(block jsontext.Value, depth int) jsontext.Value {
 // of it, and in the form of clients from before the specification.
 func (o uriRewriter) withMeta(of jsontext.Value) jsontext.Value {
 	return member(of, "_meta", func(meta jsontext.Value) jsontext.Value {
-		return splice.MapMembers(meta, func(m splice.Member) (jsontext.Value, bool) {
+		return jsonedit.MapMembers(meta, func(m jsonedit.Member) (jsontext.Value, bool) {
 			switch {
 			case m.Is("ui"):
 				return member(m.Value, "resourceUri", o.page), true
@@ -171,7 +171,7 @@ func (o uriRewriter) withMeta(of jsontext.Value) jsontext.Value {
 
 // page rewrites the ClientURI of a page. Any other ClientURI stays unchanged.
 func (o uriRewriter) page(raw jsontext.Value) jsontext.Value {
-	if uri, ok := splice.Unquote(raw); ok && isPage(uri) {
+	if uri, ok := jsonedit.Unquote(raw); ok && isPage(uri) {
 		return o.uri(raw)
 	}
 	return raw
@@ -187,12 +187,12 @@ func (o uriRewriter) withURI(
 // uri rewrites one ClientURI. The resource that the client requested keeps the ClientURI that the
 // client used.
 func (o uriRewriter) uri(raw jsontext.Value) jsontext.Value {
-	uri, ok := splice.Unquote(raw)
+	uri, ok := jsonedit.Unquote(raw)
 	if !ok || uri == "" {
 		return raw
 	}
 	if uri == o.own {
-		return splice.Quote(o.asked)
+		return jsonedit.Quote(o.asked)
 	}
 	external := o.ClientURI(o.server, uri)
 	if o.given != nil && !isInline(uri) {
@@ -203,7 +203,7 @@ func (o uriRewriter) uri(raw jsontext.Value) jsontext.Value {
 	if external == uri {
 		return raw
 	}
-	return splice.Quote(external)
+	return jsonedit.Quote(external)
 }
 
 // each rewrites every element of an array that is a member of an object.
@@ -213,7 +213,7 @@ func (o uriRewriter) each(
 	f func(jsontext.Value) jsontext.Value,
 ) jsontext.Value {
 	return member(object, name, func(array jsontext.Value) jsontext.Value {
-		return splice.MapElements(
+		return jsonedit.MapElements(
 			array,
 			func(element jsontext.Value) (jsontext.Value, bool) { return f(element), true },
 		)
@@ -225,7 +225,7 @@ func member(
 	name string,
 	f func(jsontext.Value) jsontext.Value,
 ) jsontext.Value {
-	return splice.MapMembers(object, func(m splice.Member) (jsontext.Value, bool) {
+	return jsonedit.MapMembers(object, func(m jsonedit.Member) (jsontext.Value, bool) {
 		if m.Is(name) {
 			return f(m.Value), true
 		}

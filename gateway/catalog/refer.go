@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // schemaNames holds the names in one schema, and the references to them. A validator fails the
@@ -59,7 +59,7 @@ func (r *schemaNames) enter(schema jsontext.Value, at location) (location, bool)
 			map[place]place{}
 		r.documents[at.of] = schema
 	}
-	id, ok := splice.GetString(schema, "$id")
+	id, ok := jsonedit.GetString(schema, "$id")
 	if !ok {
 		return at, true
 	}
@@ -77,7 +77,7 @@ func (r *schemaNames) enter(schema jsontext.Value, at location) (location, bool)
 	if _, twice := r.documents[of]; twice || len(r.documents) == maxDocuments {
 		return at, false
 	}
-	if _, refers := splice.Get(schema, "$ref"); refers && at.deep > 0 {
+	if _, refers := jsonedit.Get(schema, "$ref"); refers && at.deep > 0 {
 		// Validators would look for the $ref in another document.
 		return at, false
 	}
@@ -235,14 +235,14 @@ func pathsExist(raw jsontext.Value, paths [][]string) bool {
 	}
 	switch raw.Kind() {
 	case '{':
-		for m := range splice.Members(raw) {
+		for m := range jsonedit.Members(raw) {
 			if !step(m.Key(), m.Value) {
 				return false
 			}
 		}
 	case '[':
 		i := 0
-		for element := range splice.Elements(raw) {
+		for element := range jsonedit.Elements(raw) {
 			if !step(strconv.Itoa(i), element) {
 				return false
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Target is the destination of a request: the server, and the params as the server knows them.
@@ -45,7 +45,7 @@ var references = map[string]address{
 // names it in an invalid way.
 func addressOf(method string, params jsontext.Value) (a address, ok bool) {
 	if method == "completion/complete" {
-		kind, _ := splice.GetString(params, "ref", "type")
+		kind, _ := jsonedit.GetString(params, "ref", "type")
 		a, ok = references[kind]
 		return a, ok
 	}
@@ -57,7 +57,7 @@ func addressOf(method string, params jsontext.Value) (a address, ok bool) {
 // if only lists tell the server. The server need not be configured.
 func NamedServer(method string, params jsontext.Value) string {
 	if a, ok := addressOf(method, params); ok {
-		name, _ := splice.GetString(params, a.member...)
+		name, _ := jsonedit.GetString(params, a.member...)
 		if server, _, ok := a.apart(name); ok {
 			return server
 		}
@@ -82,7 +82,7 @@ func (a *Router) Route(
 	default:
 		panic("catalog: " + method + " names nothing")
 	}
-	name, ok := splice.GetString(params, row.member...)
+	name, ok := jsonedit.GetString(params, row.member...)
 	if !ok || name == "" {
 		return Target{}, protocol.InvalidParams(
 			strings.Join(row.member, ".") + " is missing or no text",
@@ -98,7 +98,7 @@ func (a *Router) Route(
 		return Target{}, err
 	}
 	if found.name != name {
-		if params, err = splice.SetString(params, found.name, row.member...); err != nil {
+		if params, err = jsonedit.SetString(params, found.name, row.member...); err != nil {
 			return Target{}, protocol.InvalidParams(err.Error())
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Repair repairs an item so that the schemas allow it, and no client rejects a list because of it.
@@ -60,7 +60,7 @@ func (c *checker) object(raw jsontext.Value, is shape, at string) jsontext.Value
 	}
 	rows := members[is]
 	seen := 0 // bits of the rows of required members that are present
-	out := splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
+	out := jsonedit.MapMembers(raw, func(m jsonedit.Member) (jsontext.Value, bool) {
 		i := slices.IndexFunc(rows, func(row rule) bool { return m.Is(row.name) })
 		if c.fault != "" || i < 0 || rows[i].legacy && !c.legacy {
 			return m.Value, true
@@ -80,7 +80,7 @@ func (c *checker) object(raw jsontext.Value, is shape, at string) jsontext.Value
 			return c.wrong(at, "has no "+row.name)
 		}
 		// An object has a place for the member.
-		out, _ = splice.Set(out, jsontext.Value(row.supply), row.name)
+		out, _ = jsonedit.Set(out, jsontext.Value(row.supply), row.name)
 	}
 	return out
 }
@@ -104,7 +104,7 @@ func (c *checker) value(raw jsontext.Value, row *rule, at string) jsontext.Value
 	case row.list && raw.Kind() != '[':
 		return c.wrong(at, "is not an array")
 	case row.list:
-		return splice.MapElements(raw, func(element jsontext.Value) (jsontext.Value, bool) {
+		return jsonedit.MapElements(raw, func(element jsontext.Value) (jsontext.Value, bool) {
 			return c.one(element, row.is, at+"[]"), true
 		})
 	}
@@ -119,7 +119,7 @@ func (c *checker) one(raw jsontext.Value, is shape, at string) jsontext.Value {
 		}
 		return c.object(raw, is, at)
 	}
-	said, isText := splice.Unquote(raw)
+	said, isText := jsonedit.Unquote(raw)
 	ok := isText
 	switch is {
 	case flag:
@@ -136,8 +136,8 @@ func (c *checker) one(raw jsontext.Value, is shape, at string) jsontext.Value {
 	case objectType:
 		if raw.Kind() == '[' &&
 			slices.ContainsFunc(
-				slices.Collect(splice.Elements(raw)),
-				func(v jsontext.Value) bool { return splice.Equal(v, "object") },
+				slices.Collect(jsonedit.Elements(raw)),
+				func(v jsontext.Value) bool { return jsonedit.Equal(v, "object") },
 			) {
 			// Arguments are always an object, whatever else the schema allows.
 			return jsontext.Value(`"object"`)
@@ -160,7 +160,7 @@ func (c *checker) properties(raw jsontext.Value, at string) jsontext.Value {
 	case raw.Kind() != '{':
 		return c.wrong(at, "is not an object")
 	}
-	return splice.MapMembers(raw, func(m splice.Member) (jsontext.Value, bool) {
+	return jsonedit.MapMembers(raw, func(m jsonedit.Member) (jsontext.Value, bool) {
 		switch m.Value.Kind() {
 		case '{', 't', 'f': // protocol/rewrite makes an object of a boolean.
 			return m.Value, true
@@ -201,5 +201,5 @@ func rfc3339(text string) bool {
 // empty reports whether a value is an empty array or object, as selected by bracket.
 func empty(raw jsontext.Value, bracket jsontext.Kind) bool {
 	return raw.Kind() == bracket && len(strings.Trim(string(raw), "[]{} \t\r\n")) == 0 &&
-		splice.Len(raw) == 0
+		jsonedit.Len(raw) == 0
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/subscription"
 )
 
@@ -54,7 +54,7 @@ func CheckSubscribedURI(method string, params jsontext.Value) error {
 	if method != "resources/subscribe" {
 		return nil
 	}
-	uri, _ := splice.GetString(params, "uri")
+	uri, _ := jsonedit.GetString(params, "uri")
 	return CheckURI(uri)
 }
 

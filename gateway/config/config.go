@@ -13,7 +13,7 @@ import (
 	"mcpd/gateway/config/document"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 )
 
 // Problems are all mistakes of a configuration, in the order of their positions. It is the only
@@ -46,12 +46,12 @@ type Config struct {
 	// Memory is how many bytes the host may use; 0 if the command finds out.
 	Memory int64
 	// Drain is how long requests may take to end after the host was told to stop.
-	Drain       time.Duration
-	Edge        Edge
-	Limits      tenant.Limits
-	Negotiation protocol.Negotiation
-	Terms       terms.Rules
-	Tenants     []Tenant // in the order of the file
+	Drain            time.Duration
+	Edge             Edge
+	Limits           tenant.Limits
+	Negotiation      protocol.Negotiation
+	NegotiationRules negotiation.Rules
+	Tenants          []Tenant // in the order of the file
 
 	Imported []Imported // servers whose name was changed
 	// Warnings are about settings that are valid but probably unintended.

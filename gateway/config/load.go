@@ -324,7 +324,8 @@ func (l *loader) tenant(name string) *Tenant {
 	}
 	t := &Tenant{
 		Tenant: tenant.Tenant{
-			Name: name, Limits: l.config.Limits, Negotiation: l.config.Negotiation, Terms: l.config.Terms,
+			Name: name, Limits: l.config.Limits, Negotiation: l.config.Negotiation,
+			NegotiationRules: l.config.NegotiationRules,
 		},
 	}
 	l.tenants = append(l.tenants, t)

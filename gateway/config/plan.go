@@ -89,7 +89,7 @@ func (p *Plan) keys(prefix string, keys []Key, was, is scope, said func(i int) b
 var inheritedKeys = []struct{ top, own []Key }{
 	{limitKeys(topLimits), limitKeys(ownLimits)},
 	{negotiationKeys(topNegotiation), negotiationKeys(ownNegotiation)},
-	{termsKeys(topTerms), termsKeys(ownTerms)},
+	{termsKeys(topRules), termsKeys(ownRules)},
 }
 
 func (p *Plan) tenant(now, next *Config, t *Tenant) {

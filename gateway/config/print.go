@@ -12,7 +12,7 @@ import (
 	"mcpd/gateway/config/units"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 )
 
 // Print returns the effective configuration as a file: with defaults filled in, without secrets,
@@ -114,7 +114,7 @@ func (p *printer) leaf(n *node, s scope, depth int) {
 		p.scalar(depth, n.name, modes[*v])
 	case *bool:
 		p.line(depth, n.name+": "+strconv.FormatBool(*v))
-	case *terms.Need:
+	case *negotiation.Need:
 		p.scalar(depth, n.name, v.String())
 	case *tenant.Share:
 		p.line(depth, n.name+": "+v.String()+applied(*v, s.server.Link()))

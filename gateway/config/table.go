@@ -7,7 +7,7 @@ import (
 	"mcpd/gateway/auth"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 )
 
 // Reload is the effect of a reload on a changed key.
@@ -293,7 +293,7 @@ func negotiationKeys(at func(scope) *protocol.Negotiation) []Key {
 }
 
 // termsKeys exist at the top, where they are the default of every tenant, and in a tenant.
-func termsKeys(at func(scope) *terms.Rules) []Key {
+func termsKeys(at func(scope) *negotiation.Rules) []Key {
 	return []Key{
 		{"negotiation_api.require_negotiation", boolean, "false", "", "true", AtOnce,
 			"clients of the negotiation API must negotiate first; with false, they may also be anonymous",
@@ -303,28 +303,28 @@ func termsKeys(at func(scope) *terms.Rules) []Key {
 		{"negotiation_api.requires.tool", need, "sampling", "", "acme.review@2", AtOnce,
 			"capability that a client that negotiated must have declared to call a tool, with its minimum " +
 				"version after @, or none",
-			func(s scope) any { return &at(s).Requires[terms.Tool] }},
+			func(s scope) any { return &at(s).Requires[negotiation.Tool] }},
 		{"negotiation_api.requires.resource", need, "none", "", "acme.read", AtOnce,
 			"capability that a client that negotiated must have declared to read a resource, or none",
 			func(s scope) any {
-				return &at(s).Requires[terms.Resource]
+				return &at(s).Requires[negotiation.Resource]
 			}},
 		{"negotiation_api.requires.subscription", need, "notifications", "", "none", AtOnce,
 			"capability that a client that negotiated must have declared to be told of changes of a " +
 				"resource, or none", func(s scope) any {
-				return &at(s).Requires[terms.Subscription]
+				return &at(s).Requires[negotiation.Subscription]
 			}},
 		{"negotiation_api.anonymous.tool", boolean, "true", "", "false", AtOnce,
 			"a client that did not negotiate may call tools", func(s scope) any {
-				return &at(s).Anonymous[terms.Tool]
+				return &at(s).Anonymous[negotiation.Tool]
 			}},
 		{"negotiation_api.anonymous.resource", boolean, "true", "", "false", AtOnce,
 			"a client that did not negotiate may read resources", func(s scope) any {
-				return &at(s).Anonymous[terms.Resource]
+				return &at(s).Anonymous[negotiation.Resource]
 			}},
 		{"negotiation_api.anonymous.subscription", boolean, "false", "", "true", AtOnce,
 			"a client that did not negotiate may be told of changes of resources", func(s scope) any {
-				return &at(s).Anonymous[terms.Subscription]
+				return &at(s).Anonymous[negotiation.Subscription]
 			}},
 		{"negotiation_api.session_idle", span(time.Second, 24*time.Hour), "1h", "", "10m", NewOnes,
 			"a negotiated session ends if it is not used for this time", func(s scope) any {
@@ -531,8 +531,8 @@ func topLimits(s scope) *tenant.Limits             { return &s.config.Limits }
 func ownLimits(s scope) *tenant.Limits             { return &s.tenant.Limits }
 func topNegotiation(s scope) *protocol.Negotiation { return &s.config.Negotiation }
 func ownNegotiation(s scope) *protocol.Negotiation { return &s.tenant.Negotiation }
-func topTerms(s scope) *terms.Rules                { return &s.config.Terms }
-func ownTerms(s scope) *terms.Rules                { return &s.tenant.Terms }
+func topRules(s scope) *negotiation.Rules          { return &s.config.NegotiationRules }
+func ownRules(s scope) *negotiation.Rules          { return &s.tenant.NegotiationRules }
 
 // Keys returns the table, in the order of the documentation.
 func Keys() []Key { return table() }
@@ -541,12 +541,12 @@ var table = sync.OnceValue(func() []Key {
 	keys := append([]Key(nil), hostKeys...)
 	keys = append(keys, limitKeys(topLimits)...)
 	keys = append(keys, negotiationKeys(topNegotiation)...)
-	keys = append(keys, termsKeys(topTerms)...)
+	keys = append(keys, termsKeys(topRules)...)
 	keys = append(keys, under("mcpServers.*.", importKeys)...)
 	keys = append(keys, under("tenants.*.", tenantKeys)...)
 	keys = append(keys, under("tenants.*.", inherited(limitKeys(ownLimits)))...)
 	keys = append(keys, under("tenants.*.", inherited(negotiationKeys(ownNegotiation)))...)
-	keys = append(keys, under("tenants.*.", inherited(termsKeys(ownTerms)))...)
+	keys = append(keys, under("tenants.*.", inherited(termsKeys(ownRules)))...)
 	keys = append(keys, under("tenants.*.servers.*.", serverKeys)...)
 	return append(keys, under("tenants.*.mcpServers.*.", importKeys)...)
 })

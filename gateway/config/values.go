@@ -18,7 +18,7 @@ import (
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	wire "mcpd/protocol/headers"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 )
 
 func putWord(choice []string) func(any, value) *mistake {
@@ -215,13 +215,13 @@ func putFlag(dst any, v value) *mistake {
 }
 
 func putRequirement(dst any, v value) *mistake {
-	n, ok := terms.ParseNeed(v.text)
+	n, ok := negotiation.ParseNeed(v.text)
 	if !ok {
 		return &mistake{
 			"it is not a capability", "write a name, a name with a version as in acme.review@2.1, or none",
 		}
 	}
-	*dst.(*terms.Need) = n
+	*dst.(*negotiation.Need) = n
 	return nil
 }
 

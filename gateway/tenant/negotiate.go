@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 )
 
 // Action is what a path of the negotiation API names below an MCP endpoint. Place and Name are
@@ -13,16 +13,16 @@ import (
 type Action struct {
 	Route
 	Negotiate bool // whether the path is the negotiation itself
-	Place     terms.Place
+	Place     negotiation.Place
 	Name      string // name of a tool, or URI of a resource
 }
 
 // actions are the paths below an endpoint that take a name, either as one percent-encoded segment
 // or as the parameter.
 var actions = []struct{ ending, parameter string }{
-	terms.Tool:         {"/mcp/tool", "name"},
-	terms.Resource:     {"/mcp/resource", "uri"},
-	terms.Subscription: {"/mcp/subscription", "uri"},
+	negotiation.Tool:         {"/mcp/tool", "name"},
+	negotiation.Resource:     {"/mcp/resource", "uri"},
+	negotiation.Subscription: {"/mcp/subscription", "uri"},
 }
 
 // maxAction is the longest path with a name in it, in bytes. It equals the bound on a request
@@ -52,7 +52,7 @@ func ParseAction(escaped, query string) (a Action, ok bool) {
 			a.Name = ""
 			continue
 		}
-		if a.Place = terms.Place(place); !utf8.ValidString(a.Name) {
+		if a.Place = negotiation.Place(place); !utf8.ValidString(a.Name) {
 			a.Name = ""
 		}
 		return a, true

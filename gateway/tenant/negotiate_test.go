@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 )
 
 // S3-28: the paths of the negotiation API are below those of the MCP endpoints. A name is one
@@ -27,14 +27,14 @@ func TestActionIsFound(t *testing.T) {
 		"/mcp/tool?name=a%2Fb":         {Route: at("/mcp"), Name: "a/b"},
 		"/mcp/tool/mcp?name=other":     {Route: at("/mcp"), Name: "mcp"},
 		"/t/acme/files/mcp/tool/a%2Fb": {Route: at("/t/acme/files/mcp"), Name: "a/b"},
-		"/mcp/resource/file%3A%2F%2F%2Fa%20b": {Route: at("/mcp"), Place: terms.Resource,
+		"/mcp/resource/file%3A%2F%2F%2Fa%20b": {Route: at("/mcp"), Place: negotiation.Resource,
 			Name: "file:///a b"},
-		"/mcp/resource?uri=file:///a%20b%3Fc%26d": {Route: at("/mcp"), Place: terms.Resource,
+		"/mcp/resource?uri=file:///a%20b%3Fc%26d": {Route: at("/mcp"), Place: negotiation.Resource,
 			Name: "file:///a b?c&d"},
 		"/files/mcp/subscription/x%3A%2F%2Fy": {Route: at("/files/mcp"),
-			Place: terms.Subscription, Name: "x://y"},
+			Place: negotiation.Subscription, Name: "x://y"},
 		"/t/tool/mcp/tool/tool": {Route: at("/t/tool/mcp"), Name: "tool"},
-		"/mcp/resource/" + strings.Repeat("a", 4<<10): {Route: at("/mcp"), Place: terms.Resource,
+		"/mcp/resource/" + strings.Repeat("a", 4<<10): {Route: at("/mcp"), Place: negotiation.Resource,
 			Name: strings.Repeat("a", 4<<10)},
 	} {
 		path, query, _ := strings.Cut(target, "?")
@@ -56,7 +56,7 @@ func TestActionWithoutAName(t *testing.T) {
 		path, query, _ := strings.Cut(target, "?")
 		want := Action{Route: Route{Tenant: Default}}
 		if strings.HasPrefix(target, "/mcp/resource") {
-			want.Place = terms.Resource
+			want.Place = negotiation.Resource
 		}
 		if got, ok := ParseAction(path, query); !ok || got != want {
 			t.Errorf("%.60s = %+v, %v, want %+v", target, got, ok, want)

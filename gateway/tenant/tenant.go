@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"mcpd/protocol"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 )
 
 // Default is the tenant of paths without a tenant segment.
@@ -20,10 +20,10 @@ const Default = "default"
 
 // Tenant is one tenant. It is immutable; a reload makes a new one.
 type Tenant struct {
-	Name        string
-	Limits      Limits
-	Negotiation protocol.Negotiation
-	Terms       terms.Rules // of the negotiation API
+	Name             string
+	Limits           Limits
+	Negotiation      protocol.Negotiation
+	NegotiationRules negotiation.Rules // of the negotiation API
 	// Require maps a method to the client capability that it requires; empty for no policy.
 	Require map[string]string
 	// Servers are in configuration order, which decides clashes of resource URIs.

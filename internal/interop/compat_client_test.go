@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 )
 
 // declared are the capabilities of a client of the matrix.
@@ -53,7 +53,7 @@ func newMatrixClient(t *testing.T, over messageCarrier, v protocol.Version,
 		answer := c.exchange("initialize",
 			`{"protocolVersion":"`+v.String()+`","capabilities":`+declared+
 				`,"clientInfo":{"name":"compat","version":"1"}}`, nil)
-		if got, _ := splice.GetString(answer.Result, "protocolVersion"); got != v.String() {
+		if got, _ := jsonedit.GetString(answer.Result, "protocolVersion"); got != v.String() {
 			t.Fatalf("initialize: %s", answer.Append(nil))
 		}
 	} else if answer := c.exchange("server/discover", `{}`, nil); answer.Error != nil {
@@ -212,7 +212,7 @@ func (c *matrixClient) listen(uri string) (end func()) {
 	m := c.message("subscriptions/listen",
 		`{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["`+uri+`"]}}`)
 	stop := c.start(m, func(got jsonrpc.Message) {
-		if id, _ := splice.Get(got.Params, "_meta",
+		if id, _ := jsonedit.Get(got.Params, "_meta",
 			"io.modelcontextprotocol/subscriptionId"); string(id) != m.ID.Raw() {
 			return // of another subscription on the same channel
 		}

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // feature is a row of the matrix. It says what a client does, and which pairs do not support that.
@@ -177,7 +177,7 @@ func count(answer jsonrpc.Message, heard []jsonrpc.Message, method string, want 
 			n++
 		}
 	}
-	if failed, _ := splice.Get(answer.Result, "isError"); answer.Error != nil ||
+	if failed, _ := jsonedit.Get(answer.Result, "isError"); answer.Error != nil ||
 		failed.Kind() == 't' || n < want {
 		return fmt.Sprintf("%d of %d, then %s", n, want, answer.Append(nil))
 	}

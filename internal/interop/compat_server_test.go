@@ -13,8 +13,8 @@ import (
 	"mcpd/actors/demo"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/supervisor/otp"
 	"mcpd/transport/pipe"
 )
@@ -58,7 +58,7 @@ func serveDemo(revision string, notes, wire io.Writer, in io.Reader, out io.Writ
 		if _, err := fmt.Fprintf(wire, "%s\n", lines.Bytes()); err != nil {
 			return err
 		}
-		name, _ := splice.GetString(m.Params, "name")
+		name, _ := jsonedit.GetString(m.Params, "name")
 		if _, err := fmt.Fprintln(notes, m.Method, name); err != nil {
 			return err
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 )
 
 // callTask calls a tool as a task, in the way of the revision, waits until it is done, and answers
@@ -26,12 +26,12 @@ func (c *matrixClient) callTask(tool, arguments, want string) string {
 		return c.poll(answer.Result, want)
 	}
 	answer := c.exchange("tools/call", call+`,"task":{"ttl":60000}}`, nil)
-	id, made := splice.GetString(answer.Result, "task", "taskId")
+	id, made := jsonedit.GetString(answer.Result, "task", "taskId")
 	if !made {
 		return string(answer.Append(nil))
 	}
 	outcome, _ := c.request("tasks/result", `{"taskId":"`+id+`"}`)
-	if related, _ := splice.GetString(outcome.Result, "_meta", protocol.MetaRelatedTask,
+	if related, _ := jsonedit.GetString(outcome.Result, "_meta", protocol.MetaRelatedTask,
 		"taskId"); related != id {
 		return "related to another: " + string(outcome.Append(nil))
 	}
@@ -40,17 +40,17 @@ func (c *matrixClient) callTask(tool, arguments, want string) string {
 
 // poll asks for the state of a task of the extension until the task is done.
 func (c *matrixClient) poll(task jsontext.Value, want string) string {
-	id, _ := splice.Get(task, "taskId")
-	about, _ := splice.Set(nil, id, "taskId")
+	id, _ := jsonedit.Get(task, "taskId")
+	about, _ := jsonedit.Set(nil, id, "taskId")
 	for deadline := time.Now().Add(
 		2 * patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		got := c.exchange("tasks/get", string(about), nil)
-		switch status, _ := splice.GetString(got.Result, "status"); status {
+		switch status, _ := jsonedit.GetString(got.Result, "status"); status {
 		case "working":
 			continue
 		case "input_required":
-			requests, _ := splice.Get(got.Result, "inputRequests")
-			required, _ := splice.Set(nil, requests, "inputRequests")
+			requests, _ := jsonedit.Get(got.Result, "inputRequests")
+			required, _ := jsonedit.Set(nil, requests, "inputRequests")
 			asked, err := mrtr.Parse(required)
 			if err != nil {
 				return err.Error()

@@ -11,9 +11,9 @@ import (
 
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 )
 
 // results are the definitions of the results of each method in the published schemas.
@@ -93,7 +93,7 @@ func defined(revision protocol.Version, method string, m jsonrpc.Message) (defin
 	case modern && kind == mrtr.Task:
 		return "", nil
 	}
-	if _, task := splice.Get(m.Result, "task"); task && method == "tools/call" {
+	if _, task := jsonedit.Get(m.Result, "task"); task && method == "tools/call" {
 		return "CreateTaskResult", m.Result
 	}
 	return results[method], m.Result

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // greedy is a tenant that makes the host use as much memory as possible. Its clients continue after
@@ -96,7 +96,7 @@ func (g *greedy) countAnswer(ctx context.Context, tool string, status int, answe
 		g.count(fmt.Sprint(tool, " ", status))
 		return
 	}
-	why, _ := splice.GetString([]byte(answer), "error", "message")
+	why, _ := jsonedit.GetString([]byte(answer), "error", "message")
 	if why, _, _ = strings.Cut(why, ":"); strings.Contains(why, "keeps") {
 		why, _, _ = strings.Cut(why, " keeps")
 	}
@@ -137,7 +137,7 @@ func (g *greedy) jobs(ctx context.Context) {
 func (g *greedy) results(ctx context.Context) {
 	header := g.session(ctx)
 	for header != nil && ctx.Err() == nil {
-		id, _ := splice.GetString([]byte(g.legacy(ctx, header, "job", `{"bytes":6000000}`,
+		id, _ := jsonedit.GetString([]byte(g.legacy(ctx, header, "job", `{"bytes":6000000}`,
 			`,"task":{"ttl":4000}`)), "result", "task", "taskId")
 		g.send(ctx, "keeper", about("tasks/get", id), header)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/internal/mcptest"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // statelessPost returns a POST of a stateless request with the correct headers, by a client without
@@ -22,7 +22,7 @@ func statelessPost(method, params string, headers ...string) ask {
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s}}`, method,
 		strings.TrimSuffix(meta+","+params, ","))
-	name, _ := splice.GetString(jsontext.Value("{"+params+"}"), "name")
+	name, _ := jsonedit.GetString(jsontext.Value("{"+params+"}"), "name")
 	all := []string{
 		"Mcp-Session-Id", "", "Mcp-Protocol-Version", modern, "Mcp-Method", method, "Mcp-Name", name,
 	}
@@ -127,7 +127,7 @@ func TestBadInputInTheModernEra(t *testing.T) {
 	}
 	ann.t = t
 	r := ann.ask(host.MCP, badStateless[0].ask)
-	if got, _ := splice.Get(r.message(t).Error.Data, "supported"); !strings.Contains(string(got),
+	if got, _ := jsonedit.Get(r.message(t).Error.Data, "supported"); !strings.Contains(string(got),
 		`"2026-07-28"`) {
 		t.Errorf("supported = %s", got)
 	}

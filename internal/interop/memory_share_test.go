@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"mcpd/internal/mcptest"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // memoryHost is a host of 256 MiB with two tenants. acme makes the host keep as much data as
@@ -167,9 +167,9 @@ func elicited(w *wire, n int) reply {
 // answer retries such a call with the user's answer.
 func (k *memoryHost) answer(w *wire, n int, asked reply) {
 	k.Helper()
-	state, _ := splice.Unquote(asked.result(k.T, "requestState"))
+	state, _ := jsonedit.Unquote(asked.result(k.T, "requestState"))
 	r := w.callStateless("2", "tools/call", "elicit",
-		padded(n)+`"requestState":`+string(splice.Quote(state))+
+		padded(n)+`"requestState":`+string(jsonedit.Quote(state))+
 			`,"inputResponses":{"elicit-1":{"action":"accept","content":{"name":"ann"}}},`)
 	if !strings.Contains(string(r.body), "accept ann") {
 		k.Errorf("answer %d: %d %.300s", n, r.status, r.body)
@@ -241,7 +241,7 @@ func TestResultsOfTasksFillTheirTenantsShare(t *testing.T) {
 	failed := 0
 	for n := range 40 {
 		r := w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"job","arguments":{"bytes":4000000},"task":{"ttl":600000}}}`)
-		id, _ := splice.GetString(r.result(t, "task"), "taskId")
+		id, _ := jsonedit.GetString(r.result(t, "task"), "taskId")
 		made = append(made, id)
 		eventually(t, fmt.Sprint("task ", n, " to be over"), func() bool {
 			got := string(w.post(about("tasks/get", id)).body)
@@ -268,7 +268,7 @@ func TestResultsOfTasksFillTheirTenantsShare(t *testing.T) {
 		w.post(about("tasks/result", id))
 	}
 	r := w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"job","arguments":{"bytes":4000000},"task":{"ttl":600000}}}`)
-	id, _ := splice.GetString(r.result(t, "task"), "taskId")
+	id, _ := jsonedit.GetString(r.result(t, "task"), "taskId")
 	eventually(t, "a result to be kept again", func() bool {
 		return strings.Contains(string(w.post(about("tasks/get", id)).body), `"status":"completed"`)
 	})
@@ -296,7 +296,7 @@ func TestTasksFillTheirTenantsShare(t *testing.T) {
 		if k.checkRefusal(r, "tasks") {
 			break
 		}
-		id, _ := splice.GetString(r.result(t, "task"), "taskId")
+		id, _ := jsonedit.GetString(r.result(t, "task"), "taskId")
 		if made = append(made, id); len(made) > 60 {
 			t.Fatal("nothing is refused")
 		}
@@ -394,7 +394,7 @@ func TestResultsOfHeldCallsFillTheirTenantsShare(t *testing.T) {
 		if k.checkRefusal(r, "held_calls") {
 			break
 		}
-		state, _ := splice.Unquote(r.result(t, "requestState"))
+		state, _ := jsonedit.Unquote(r.result(t, "requestState"))
 		held[state] = true
 		// The result soon arrives, however busy the machine is, unless there is no room for it.
 		for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
@@ -414,11 +414,11 @@ func TestResultsOfHeldCallsFillTheirTenantsShare(t *testing.T) {
 		var r reply
 		eventually(t, "a call to have its outcome", func() bool {
 			r = w.callStateless("2", "tools/call", "early",
-				`"arguments":{"bytes":8000000},"requestState":`+string(splice.Quote(state))+
+				`"arguments":{"bytes":8000000},"requestState":`+string(jsonedit.Quote(state))+
 					`,"inputResponses":{},`)
 			// asked again, the call has another state
 			if strings.Contains(string(r.body), `"input_required"`) {
-				state, _ = splice.Unquote(r.result(t, "requestState"))
+				state, _ = jsonedit.Unquote(r.result(t, "requestState"))
 				return false
 			}
 			return true

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // flood is one byte more than a host accepts in one message.
@@ -30,7 +30,7 @@ func serveMirror(r io.Reader, w io.Writer) error {
 		if m.Kind() != jsonrpc.KindRequest {
 			continue
 		}
-		if name, _ := splice.GetString(m.Params, "name"); name == "flood" {
+		if name, _ := jsonedit.GetString(m.Params, "name"); name == "flood" {
 			if _, err := fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"text":"%s"}}`+"\n", m.ID.Raw(),
 				flood); err != nil {
 				return err
@@ -48,17 +48,17 @@ func serveMirror(r io.Reader, w io.Writer) error {
 func mirrored(m jsonrpc.Message, line string) jsontext.Value {
 	switch m.Method {
 	case "initialize":
-		version, _ := splice.Get(m.Params, "protocolVersion")
+		version, _ := jsonedit.Get(m.Params, "protocolVersion")
 		return jsontext.Value(`{"protocolVersion":` + string(version) +
 			`,"capabilities":{"tools":{}},"serverInfo":{"name":"mirror","version":"1"}}`)
 	case "tools/list":
 		return jsontext.Value(`{"tools":[{"name":"mirror","inputSchema":{"type":"object"}, "x-big":12345678901234567890}]}`)
 	case "tools/call":
-		arguments, _ := splice.Get(m.Params, "arguments")
-		meta, _ := splice.Get(m.Params, "_meta")
+		arguments, _ := jsonedit.Get(m.Params, "arguments")
+		meta, _ := jsonedit.Get(m.Params, "_meta")
 		return jsontext.Value(
 			fmt.Sprintf(`{"content":[{"type":"text","text":%s}],"structuredContent":%s,"_meta":%s}`,
-				splice.Quote(line), arguments, meta),
+				jsonedit.Quote(line), arguments, meta),
 		)
 	}
 	return jsontext.Value("{}")

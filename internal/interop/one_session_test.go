@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mcpd/internal/mcptest"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // counter counts the requests of each method that a server gets, and their sessions.
@@ -27,7 +27,7 @@ type counter struct {
 func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	method, _ := splice.GetString(jsontext.Value(body), "method")
+	method, _ := jsonedit.GetString(jsontext.Value(body), "method")
 	c.mu.Lock()
 	c.methods[method]++
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {

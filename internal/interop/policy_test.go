@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mcpd/internal/mcptest"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // policies is a configuration with a tenant for each policy that an operator may set (C1 to C5).
@@ -67,10 +67,10 @@ func outcome(t *testing.T, r reply) string {
 	t.Helper()
 	m := r.message(t)
 	if m.Error == nil {
-		v, _ := splice.GetString(m.Result, "protocolVersion")
+		v, _ := jsonedit.GetString(m.Result, "protocolVersion")
 		return v
 	}
-	supported, _ := splice.Get(m.Error.Data, "supported")
+	supported, _ := jsonedit.Get(m.Error.Data, "supported")
 	return strings.TrimSpace(fmt.Sprint(m.Error.Code, " ", string(supported)))
 }
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"mcpd/internal/mcptest"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/telemetry/admin"
 )
 
@@ -37,7 +37,7 @@ func (w *wire) callForState(tool, text string) (state string) {
 	if got := string(r.result(w.t, "resultType")); got != `"input_required"` {
 		w.t.Fatalf("got %s", r.body)
 	}
-	state, _ = splice.Unquote(r.result(w.t, "requestState"))
+	state, _ = jsonedit.Unquote(r.result(w.t, "requestState"))
 	return state
 }
 
@@ -47,7 +47,7 @@ func (w *wire) retry(tool, text, state string) reply {
 	w.t.Helper()
 	answer := `{"action":"accept","content":{"name":"ann"}}`
 	return w.callStateless("2", "tools/call", tool,
-		`"arguments":{"text":"`+text+`"},"requestState":`+string(splice.Quote(state))+
+		`"arguments":{"text":"`+text+`"},"requestState":`+string(jsonedit.Quote(state))+
 			`,"inputResponses":{"it":`+answer+`,"elicit-1":`+answer+`},`)
 }
 
@@ -128,7 +128,7 @@ func TestRequestStateIsBound(t *testing.T) {
 			ann.retry("elicit", "another name", state).refused(t, "other arguments")
 			ann.retry("sample", "a name", state).refused(t, "another tool")
 			ann.callStateless("2", "prompts/get", "greet",
-				`"arguments":{"text":"a name"},"requestState":`+string(splice.Quote(state))+`,`).refused(t,
+				`"arguments":{"text":"a name"},"requestState":`+string(jsonedit.Quote(state))+`,`).refused(t,
 				"another method")
 			ann.retry("elicit", "a name", state).accepted(t)
 		})

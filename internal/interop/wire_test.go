@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // wire is a client that sends exactly the given requests and returns the raw responses.
@@ -160,7 +160,7 @@ func (r reply) result(t testing.TB, path ...string) jsontext.Value {
 	if m.Error != nil {
 		t.Fatalf("error %d: %s", m.Error.Code, m.Error.Message)
 	}
-	value, ok := splice.Get(m.Result, path...)
+	value, ok := jsonedit.Get(m.Result, path...)
 	if !ok {
 		t.Fatalf("no %v in %s", path, m.Result)
 	}

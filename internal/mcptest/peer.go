@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 	"mcpd/transport/pipe"
 )
@@ -137,7 +137,7 @@ func (p *Peer) Send(in transport.Inbound) {
 func (p *Peer) Handshake(capabilities string) jsontext.Value {
 	p.t.Helper()
 	m := p.Expect("initialize")
-	version, ok := splice.Get(m.Params, "protocolVersion")
+	version, ok := jsonedit.Get(m.Params, "protocolVersion")
 	if !ok {
 		p.t.Fatalf("peer: no protocolVersion in %s", m.Params)
 	}

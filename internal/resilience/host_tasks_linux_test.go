@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/internal/mcptest"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // rawTaskClient is a client that writes its own requests. It uses 2025-11-25 with a session and
@@ -34,9 +34,9 @@ func (w *rawTaskClient) ask(t *testing.T, method, params string) (result jsontex
 		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 	}
 	if w.session == "" && method != "initialize" {
-		name, _ := splice.GetString(jsontext.Value("{"+params+"}"), "name")
+		name, _ := jsonedit.GetString(jsontext.Value("{"+params+"}"), "name")
 		if name == "" {
-			name, _ = splice.GetString(jsontext.Value("{"+params+"}"), "taskId")
+			name, _ = jsonedit.GetString(jsontext.Value("{"+params+"}"), "taskId")
 		}
 		params += `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 		fields["Mcp-Protocol-Version"], fields["Mcp-Method"], fields["Mcp-Name"] = "2026-07-28",
@@ -97,8 +97,8 @@ func (w *rawTaskClient) startTask(t *testing.T, tool, text string) (id string, e
 	if err != nil {
 		return "", err
 	}
-	if id, _ = splice.GetString(result, "task", "taskId"); id == "" {
-		id, _ = splice.GetString(result, "taskId")
+	if id, _ = jsonedit.GetString(result, "task", "taskId"); id == "" {
+		id, _ = jsonedit.GetString(result, "taskId")
 	}
 	if id == "" {
 		t.Errorf("no task is made of %s: %s", text, result)
@@ -111,7 +111,7 @@ func (w *rawTaskClient) waitForStatus(t *testing.T, id, status string) (task jso
 	t.Helper()
 	eventually(t, status, func() bool {
 		task = w.must(t, "tasks/get", `"taskId":"`+id+`"`)
-		is, _ := splice.GetString(task, "status")
+		is, _ := jsonedit.GetString(task, "status")
 		return is == status
 	})
 	return task
@@ -187,7 +187,7 @@ func hostKilledWithTasks(t *testing.T) {
 	check := func(w *rawTaskClient, what, tool string, done bool) {
 		status := map[bool]string{true: "completed", false: "failed"}[done]
 		task := w.waitForStatus(t, ids[what], status)
-		if message, _ := splice.GetString(task, "statusMessage"); !done && message == "" {
+		if message, _ := jsonedit.GetString(task, "statusMessage"); !done && message == "" {
 			t.Errorf("%s: %s", what, task)
 		}
 		outcome := string(task)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // withJobs is the file name of the effects of a server that runs its tools as tasks of 2025-11-25
@@ -46,7 +46,7 @@ func (j jobs) toolSupport(tool string) string {
 
 // begin starts a task for a call that asks for one.
 func (j jobs) begin(m jsonrpc.Message, tool, text string) (answers []jsonrpc.Message, begun bool) {
-	if _, asks := splice.Get(m.Params, "task"); j == nil || !asks {
+	if _, asks := jsonedit.Get(m.Params, "task"); j == nil || !asks {
 		return nil, false
 	}
 	j[text] = &job{done: tool != hold}
@@ -68,7 +68,7 @@ func (j jobs) free() (answers []jsonrpc.Message) {
 
 // ask answers a request about a task.
 func (j jobs) ask(m jsonrpc.Message) []jsonrpc.Message {
-	text, _ := splice.GetString(m.Params, "taskId")
+	text, _ := jsonedit.GetString(m.Params, "taskId")
 	one := j[text]
 	switch {
 	case one == nil:

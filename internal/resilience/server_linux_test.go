@@ -14,8 +14,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // effectsVariable makes the test binary the test's own server. Its value is the file to which the
@@ -129,8 +129,8 @@ func (s *server) answers(m jsonrpc.Message) []jsonrpc.Message {
 }
 
 func (s *server) call(m jsonrpc.Message) []jsonrpc.Message {
-	tool, _ := splice.GetString(m.Params, "name")
-	text, _ := splice.GetString(m.Params, "arguments", "text")
+	tool, _ := jsonedit.GetString(m.Params, "name")
+	text, _ := jsonedit.GetString(m.Params, "arguments", "text")
 	if tool == self {
 		text = strconv.Itoa(os.Getpid())
 	} else if _, err := fmt.Fprintln(s.effects, text); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // nameMembers gives the member of params that Mcp-Name mirrors. The last three methods belong to
@@ -155,7 +155,7 @@ func (r Request) name() (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return splice.GetString(r.Params, member)
+	return jsonedit.GetString(r.Params, member)
 }
 
 // arguments returns the mirrored arguments in the order of Mirrored; absent ones are empty. The
@@ -168,7 +168,7 @@ func (r Request) arguments() []jsontext.Value {
 	for i := range all {
 		all[i] = i
 	}
-	object, _ := splice.Get(r.Params, "arguments")
+	object, _ := jsonedit.Get(r.Params, "arguments")
 	r.gather(found, all, object, 0)
 	return found
 }
@@ -176,7 +176,7 @@ func (r Request) arguments() []jsontext.Value {
 // gather finds the arguments with these indexes. The first depth names of their paths lead to
 // object.
 func (r Request) gather(found []jsontext.Value, numbers []int, object jsontext.Value, depth int) {
-	for m := range splice.Members(object) {
+	for m := range jsonedit.Members(object) {
 		var below []int
 		for _, i := range numbers {
 			path := r.Mirrored[i].Path
@@ -199,7 +199,7 @@ func (r Request) gather(found []jsontext.Value, numbers []int, object jsontext.V
 func render(v jsontext.Value) (string, bool) {
 	switch v.Kind() {
 	case '"':
-		return splice.Unquote(v)
+		return jsonedit.Unquote(v)
 	case 't', 'f':
 		return string(v), true
 	case '0':

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // annotation is the keyword by which a tool's schema asks for a header field for an argument.
@@ -88,7 +88,7 @@ func (w *walker) schema(schema jsontext.Value, path []string, plain bool, depth 
 	if depth > MaxDepth {
 		return fmt.Errorf("the schema is deeper than %d", MaxDepth)
 	}
-	for m := range splice.Members(schema) {
+	for m := range jsonedit.Members(schema) {
 		if m.Is(annotation) {
 			if err := w.annotation(schema, m.Value, path, plain); err != nil {
 				return err
@@ -115,13 +115,13 @@ func schemas(v jsontext.Value, where schemaPlace) func(yield func(string, jsonte
 	return func(yield func(string, jsontext.Value) bool) {
 		switch {
 		case where == values:
-			for m := range splice.Members(v) {
+			for m := range jsonedit.Members(v) {
 				if !yield(m.Key(), m.Value) {
 					return
 				}
 			}
 		case v.Kind() == '[':
-			for e := range splice.Elements(v) {
+			for e := range jsonedit.Elements(v) {
 				if !yield("", e) {
 					return
 				}
@@ -135,8 +135,8 @@ func schemas(v jsontext.Value, where schemaPlace) func(yield func(string, jsonte
 // annotation checks one annotation against the rules and records it.
 func (w *walker) annotation(schema, value jsontext.Value, path []string, plain bool) error {
 	at := strings.Join(path, ".")
-	name, ok := splice.Unquote(value)
-	kind, _ := splice.GetString(schema, "type")
+	name, ok := jsonedit.Unquote(value)
+	kind, _ := jsonedit.GetString(schema, "type")
 	switch {
 	case !ok || !token(name):
 		return fmt.Errorf("%s of %q is not a token: %.64q", annotation, at, value)

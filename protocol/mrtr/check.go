@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Check returns an error if a modern server may not send that result to its client. The result is
@@ -28,7 +28,7 @@ func Check(method string, result jsontext.Value, gate protocol.Gate) error {
 	case kind == Task:
 		return errors.New("the result is a task, and none was asked for")
 	case kind == Unknown:
-		v, _ := splice.Get(result, memberType)
+		v, _ := jsonedit.Get(result, memberType)
 		return fmt.Errorf("resultType is %.64s", v)
 	case !MayAsk(method):
 		return fmt.Errorf("a result of %s must not ask for input", method)
@@ -43,8 +43,8 @@ func Check(method string, result jsontext.Value, gate protocol.Gate) error {
 // WithResultType adds the resultType "complete" to a result that passed Check and has no resultType
 // (2026-07-28 §basic).
 func WithResultType(result jsontext.Value) jsontext.Value {
-	if _, said := splice.Get(result, memberType); !said {
-		result, _ = splice.Set(result, jsontext.Value(`"complete"`), memberType) // result is an object
+	if _, said := jsonedit.Get(result, memberType); !said {
+		result, _ = jsonedit.Set(result, jsontext.Value(`"complete"`), memberType) // result is an object
 	}
 	return result
 }

@@ -3,7 +3,7 @@ package mrtr
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Kind is the kind of input that a question asks for.
@@ -57,7 +57,7 @@ func (k Kind) EmbeddedAnswer(result jsontext.Value) jsontext.Value {
 	if kinds[k].meta {
 		return result
 	}
-	return splice.Without(result, "_meta")
+	return jsonedit.Without(result, "_meta")
 }
 
 // Refusal returns the answer that stands for no answer: an elicitation is cancelled. It returns
@@ -68,24 +68,24 @@ func (k Kind) Refusal() (jsontext.Value, bool) {
 
 // validElicitResult reports whether v is a valid result of elicitation/create.
 func validElicitResult(v jsontext.Value) bool {
-	switch action, _ := splice.GetString(v, "action"); action {
+	switch action, _ := jsonedit.GetString(v, "action"); action {
 	case "accept", "decline", "cancel":
 	default:
 		return false
 	}
-	content, ok := splice.Get(v, "content")
+	content, ok := jsonedit.Get(v, "content")
 	if !ok || content.Kind() == 'n' {
 		return true // some clients write null for an absent member
 	}
 	if content.Kind() != '{' {
 		return false
 	}
-	for m := range splice.Members(content) {
+	for m := range jsonedit.Members(content) {
 		switch m.Value.Kind() {
 		case '{', 'n':
 			return false
 		case '[':
-			for e := range splice.Elements(m.Value) {
+			for e := range jsonedit.Elements(m.Value) {
 				if e.Kind() != '"' {
 					return false
 				}
@@ -97,21 +97,21 @@ func validElicitResult(v jsontext.Value) bool {
 
 // validSamplingResult reports whether v is a valid result of sampling/createMessage.
 func validSamplingResult(v jsontext.Value) bool {
-	role, _ := splice.GetString(v, "role")
-	_, named := splice.GetString(v, "model")
-	content, _ := splice.Get(v, "content")
+	role, _ := jsonedit.GetString(v, "role")
+	_, named := jsonedit.GetString(v, "model")
+	content, _ := jsonedit.Get(v, "content")
 	return (role == "user" || role == "assistant") && named &&
 		(content.Kind() == '{' || isArrayOfObjects(content))
 }
 
 // validRootsResult reports whether v is a valid result of roots/list.
 func validRootsResult(v jsontext.Value) bool {
-	roots, _ := splice.Get(v, "roots")
+	roots, _ := jsonedit.Get(v, "roots")
 	if !isArrayOfObjects(roots) {
 		return false
 	}
-	for root := range splice.Elements(roots) {
-		if _, ok := splice.GetString(root, "uri"); !ok {
+	for root := range jsonedit.Elements(roots) {
+		if _, ok := jsonedit.GetString(root, "uri"); !ok {
 			return false
 		}
 	}
@@ -120,7 +120,7 @@ func validRootsResult(v jsontext.Value) bool {
 
 // isArrayOfObjects reports whether v is an array of objects.
 func isArrayOfObjects(v jsontext.Value) bool {
-	for e := range splice.Elements(v) {
+	for e := range jsonedit.Elements(v) {
 		if e.Kind() != '{' {
 			return false
 		}

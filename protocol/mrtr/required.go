@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // ResultType is the type of a modern server's result (2026-07-28 §basic).
@@ -25,11 +25,11 @@ func TypeOf(result jsontext.Value) ResultType {
 	if result.Kind() != '{' {
 		return Unknown
 	}
-	v, ok := splice.Get(result, memberType)
+	v, ok := jsonedit.Get(result, memberType)
 	if !ok {
 		return Complete
 	}
-	switch text, _ := splice.Unquote(v); text {
+	switch text, _ := jsonedit.Unquote(v); text {
 	case "complete":
 		return Complete
 	case "input_required":
@@ -57,8 +57,8 @@ type Required struct {
 // Parse reads an input_required result of a server. The questions keep the order of the result.
 // Every error means that the server violated the protocol.
 func Parse(result jsontext.Value) (r Required, err error) {
-	requests, asks := splice.Get(result, memberRequests)
-	r.State, _ = splice.Get(result, memberState)
+	requests, asks := jsonedit.Get(result, memberRequests)
+	r.State, _ = jsonedit.Get(result, memberState)
 	switch {
 	case !asks && len(r.State) == 0:
 		return Required{}, errors.New("input_required has neither inputRequests nor requestState")
@@ -69,7 +69,7 @@ func Parse(result jsontext.Value) (r Required, err error) {
 	case len(r.State) > MaxState:
 		return Required{}, fmt.Errorf("requestState is larger than %d bytes", MaxState)
 	}
-	for m := range splice.Members(requests) {
+	for m := range jsonedit.Members(requests) {
 		in, err := parseInput(m)
 		if err != nil {
 			return Required{}, err
@@ -82,13 +82,13 @@ func Parse(result jsontext.Value) (r Required, err error) {
 	return r, nil
 }
 
-func parseInput(m splice.Member) (in Input, err error) {
+func parseInput(m jsonedit.Member) (in Input, err error) {
 	if len(m.Name) > MaxKey {
 		return Input{}, fmt.Errorf("a key of inputRequests is longer than %d bytes", MaxKey)
 	}
 	in.Key = m.Key()
-	in.Method, _ = splice.GetString(m.Value, "method")
-	in.Params, _ = splice.Get(m.Value, "params")
+	in.Method, _ = jsonedit.GetString(m.Value, "method")
+	in.Params, _ = jsonedit.Get(m.Value, "params")
 	kind, ok := KindOf(in.Method)
 	switch {
 	case !ok:
@@ -110,9 +110,9 @@ func (r Required) Result() jsontext.Value {
 		} else {
 			out = append(out, ',')
 		}
-		out = append(out, splice.Quote(in.Key)...)
+		out = append(out, jsonedit.Quote(in.Key)...)
 		out = append(out, `:{"method":`...)
-		out = append(out, splice.Quote(in.Method)...)
+		out = append(out, jsonedit.Quote(in.Method)...)
 		if len(in.Params) > 0 {
 			out = append(out, `,"params":`...)
 			out = append(out, in.Params...)
@@ -132,14 +132,14 @@ func (r Required) Result() jsontext.Value {
 // SetState replaces the requestState of an input_required result, which must be an object. All
 // other bytes stay. A host uses SetState to wrap a server's state into its own.
 func SetState(result, state jsontext.Value) jsontext.Value {
-	result, _ = splice.Set(result, state, memberState) // Parse has checked that result is an object
+	result, _ = jsonedit.Set(result, state, memberState) // Parse has checked that result is an object
 	return result
 }
 
 // Embed turns a request of a legacy server into an input with that key. It removes the members that
 // only a request of its own may have.
 func Embed(key, method string, params jsontext.Value) Input {
-	params = splice.Without(params, "_meta", "task", "elicitationId")
+	params = jsonedit.Without(params, "_meta", "task", "elicitationId")
 	if kind, _ := KindOf(method); kind == Roots {
 		// The request has no params of its own, but some clients cannot read an input without params.
 		params = jsontext.Value("{}")

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // Response is one answer in a retry: the bare result, as it arrived.
@@ -25,8 +25,8 @@ type Retry struct {
 
 // IsRetry reports whether the params of a request continue an earlier request.
 func IsRetry(params jsontext.Value) bool {
-	_, responses := splice.Get(params, memberResponses)
-	_, state := splice.Get(params, memberState)
+	_, responses := jsonedit.Get(params, memberResponses)
+	_, state := jsonedit.Get(params, memberState)
 	return responses || state
 }
 
@@ -39,15 +39,15 @@ func Continues(m jsonrpc.Message) bool {
 // yield an error with code -32602. The caller must check each answer against its question
 // ([Kind.Fits]).
 func ParseRetry(params jsontext.Value) (r Retry, err error) {
-	responses, ok := splice.Get(params, memberResponses)
-	r.State, _ = splice.Get(params, memberState)
+	responses, ok := jsonedit.Get(params, memberResponses)
+	r.State, _ = jsonedit.Get(params, memberState)
 	switch {
 	case ok && responses.Kind() != '{':
 		return Retry{}, protocol.InvalidParams("inputResponses is not an object")
 	case len(r.State) > 0 && r.State.Kind() != '"':
 		return Retry{}, protocol.InvalidParams("requestState is not a string")
 	}
-	for m := range splice.Members(responses) {
+	for m := range jsonedit.Members(responses) {
 		if len(r.Responses) == MaxResponses {
 			return Retry{}, protocol.InvalidParams(fmt.Sprintf("inputResponses has more than %d members",
 				MaxResponses))
@@ -79,7 +79,7 @@ func (r Retry) Get(key string) (jsontext.Value, bool) {
 // Strip removes inputResponses and requestState from params: for a legacy server, and for the first
 // of several attempts.
 func Strip(params jsontext.Value) jsontext.Value {
-	return splice.Without(params, memberResponses, memberState)
+	return jsonedit.Without(params, memberResponses, memberState)
 }
 
 // Set returns the params of a request as those of a retry with the content of r. Earlier
@@ -92,14 +92,14 @@ func (r Retry) Set(params jsontext.Value) jsontext.Value {
 			if i > 0 {
 				object = append(object, ',')
 			}
-			object = append(object, splice.Quote(response.Key)...)
+			object = append(object, jsonedit.Quote(response.Key)...)
 			object = append(object, ':')
 			object = append(object, response.Value...)
 		}
-		params, _ = splice.Set(params, append(object, '}'), memberResponses) // params is an object
+		params, _ = jsonedit.Set(params, append(object, '}'), memberResponses) // params is an object
 	}
 	if len(r.State) > 0 {
-		params, _ = splice.Set(params, r.State, memberState)
+		params, _ = jsonedit.Set(params, r.State, memberState)
 	}
 	return params
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // AcceptsPages reports whether the retry permits a new attempt at a call that ended with error
@@ -26,7 +26,7 @@ func (r Retry) AcceptsPages() (bool, error) {
 				" is not an answer to " +
 				Elicitation.Method())
 		}
-		if action, _ := splice.GetString(v, "action"); action != "accept" {
+		if action, _ := jsonedit.GetString(v, "action"); action != "accept" {
 			return false, nil
 		}
 	}
@@ -39,15 +39,15 @@ func (r Retry) AcceptsPages() (bool, error) {
 // completion. All elicitations must have mode url (2025-11-25 §client/elicitation); otherwise
 // FromURLError returns an error.
 func FromURLError(data jsontext.Value) ([]Input, error) {
-	list, _ := splice.Get(data, "elicitations")
+	list, _ := jsonedit.Get(data, "elicitations")
 	if list.Kind() != '[' {
 		return nil, errors.New("elicitations is not an array")
 	}
 	var inputs []Input
-	for e := range splice.Elements(list) {
-		mode, _ := splice.GetString(e, "mode")
-		_, linked := splice.GetString(e, "url")
-		_, said := splice.GetString(e, "message")
+	for e := range jsonedit.Elements(list) {
+		mode, _ := jsonedit.GetString(e, "mode")
+		_, linked := jsonedit.GetString(e, "url")
+		_, said := jsonedit.GetString(e, "message")
 		switch {
 		case mode != "url" || !linked || !said:
 			return nil, fmt.Errorf("elicitations.%d is not one of mode url", len(inputs))
@@ -65,25 +65,25 @@ func FromURLError(data jsontext.Value) ([]Input, error) {
 // ElicitationID returns the id of the elicitation that a 2025-11-25 server requests. Only an
 // elicitation with mode url has an id.
 func ElicitationID(method string, params jsontext.Value) (id string, ok bool) {
-	if mode, _ := splice.GetString(params, "mode"); method != kinds[Elicitation].method ||
+	if mode, _ := jsonedit.GetString(params, "mode"); method != kinds[Elicitation].method ||
 		mode != "url" {
 		return "", false
 	}
-	return splice.GetString(params, "elicitationId")
+	return jsonedit.GetString(params, "elicitationId")
 }
 
 // ElicitationIDs returns the ids in the data of error -32042, of at most MaxInputs elicitations.
 func ElicitationIDs(data jsontext.Value) (ids []string) {
-	list, _ := splice.Get(data, "elicitations")
+	list, _ := jsonedit.Get(data, "elicitations")
 	if list.Kind() != '[' {
 		return nil
 	}
 	n := 0
-	for e := range splice.Elements(list) {
+	for e := range jsonedit.Elements(list) {
 		if n++; n > MaxInputs {
 			break
 		}
-		if id, ok := splice.GetString(e, "elicitationId"); ok {
+		if id, ok := jsonedit.GetString(e, "elicitationId"); ok {
 			ids = append(ids, id)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // The ids of the link's own requests. They differ from the ids of clients, which are numbers or
@@ -64,7 +64,7 @@ const setLevel = "logging/setLevel"
 // learn records the change that a request made to the session.
 func (l *Link) learn(r *request, m jsonrpc.Message) {
 	params := r.message.Params
-	uri, _ := splice.GetString(params, "uri")
+	uri, _ := jsonedit.GetString(params, "uri")
 	switch r.method {
 	case "initialize":
 		l.recordHandshake(params, m.Result)
@@ -87,7 +87,7 @@ func (l *Link) learn(r *request, m jsonrpc.Message) {
 
 // recordHandshake records the agreement between client and host.
 func (l *Link) recordHandshake(params, result jsontext.Value) {
-	name, _ := splice.GetString(result, "protocolVersion")
+	name, _ := jsonedit.GetString(result, "protocolVersion")
 	v, known := protocol.ParseVersion(name)
 	if !known {
 		return // the client disconnects if it does not know the revision
@@ -95,11 +95,11 @@ func (l *Link) recordHandshake(params, result jsontext.Value) {
 	l.opened, l.session, l.version = true, true, v
 	// The client may have sent notifications/initialized already.
 	l.state = state{initialize: params, initialized: l.state.initialized}
-	if changed, err := splice.Set(params, splice.Quote(name), "protocolVersion"); err == nil {
+	if changed, err := jsonedit.Set(params, jsonedit.Quote(name), "protocolVersion"); err == nil {
 		l.state.initialize = changed
 	}
 	for _, list := range []string{"tools", "prompts", "resources"} {
-		if splice.Kind(result, "capabilities", list, "listChanged") == 't' {
+		if jsonedit.Kind(result, "capabilities", list, "listChanged") == 't' {
 			l.state.listChanges = append(l.state.listChanges, "notifications/"+list+"/list_changed")
 		}
 	}
@@ -156,7 +156,7 @@ func (l *Link) reinitialized(m jsonrpc.Message) {
 	if !l.probing {
 		return
 	}
-	name, _ := splice.GetString(m.Result, "protocolVersion")
+	name, _ := jsonedit.GetString(m.Result, "protocolVersion")
 	switch {
 	case m.Error != nil:
 		l.refused(Event{Err: m.Error, Why: "the host refuses a new session: " + m.Error.Message})
@@ -248,7 +248,7 @@ func (l *Link) restore() {
 		case l.replay.level:
 			l.replay.level, l.replay.levelBy = false, l.now.Add(levelTime)
 		case len(l.replay.uris) > 0:
-			method, params = "resources/subscribe", member("uri", splice.Quote(l.replay.uris[0]))
+			method, params = "resources/subscribe", member("uri", jsonedit.Quote(l.replay.uris[0]))
 			l.replay.uris = l.replay.uris[1:]
 		default:
 			return
@@ -275,9 +275,9 @@ func (l *Link) restored(m jsonrpc.Message) {
 		request := what.method + " " + string(what.params)
 		l.say("the host does not restore " + request + ": " + m.Error.Message)
 	}
-	uri, _ := splice.GetString(what.params, "uri")
+	uri, _ := jsonedit.GetString(what.params, "uri")
 	if slices.Contains(l.state.uris, uri) { // the client missed earlier changes
-		l.push("notifications/resources/updated", member("uri", splice.Quote(uri)))
+		l.push("notifications/resources/updated", member("uri", jsonedit.Quote(uri)))
 	}
 	if !l.away {
 		l.restore()
@@ -304,7 +304,7 @@ func (l *Link) unrestored(e Event) {
 		return
 	}
 	delete(l.replay.inFlight, e.ID)
-	uri, _ := splice.GetString(what.params, "uri")
+	uri, _ := jsonedit.GetString(what.params, "uri")
 	switch {
 	case what.method == setLevel:
 		l.replay.level = true
@@ -316,6 +316,6 @@ func (l *Link) unrestored(e Event) {
 
 // member returns an object with one member.
 func member(name string, value jsontext.Value) jsontext.Value {
-	object, _ := splice.Set(nil, value, name) // Set turns an empty value into an object
+	object, _ := jsonedit.Set(nil, value, name) // Set turns an empty value into an object
 	return object
 }

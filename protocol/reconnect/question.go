@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // question is a request of the host that the client has not answered. It has an id of the link's
@@ -53,11 +53,11 @@ func (l *Link) ask(related jsonrpc.ID, m jsonrpc.Message) (jsonrpc.Message, json
 // withdrawn returns the cancellation of a question with the client's id. It returns the zero
 // Message if the question is not open.
 func (l *Link) withdrawn(m jsonrpc.Message) jsonrpc.Message {
-	raw, _ := splice.Get(m.Params, "requestId")
+	raw, _ := jsonedit.Get(m.Params, "requestId")
 	for i, q := range l.questions {
 		if q.theirs.Raw() == string(raw) {
 			l.questions = slices.Delete(l.questions, i, i+1)
-			params, _ := splice.Set(m.Params, jsontext.Value(q.id.Raw()), "requestId")
+			params, _ := jsonedit.Set(m.Params, jsontext.Value(q.id.Raw()), "requestId")
 			return jsonrpc.Notification(m.Method, params)
 		}
 	}
@@ -84,7 +84,7 @@ func (l *Link) recall(which func(question) bool) {
 			return false
 		}
 		params := member("requestId", jsontext.Value(q.id.Raw()))
-		params, _ = splice.Set(params, splice.Quote("the host that asked was lost"), "reason")
+		params, _ = jsonedit.Set(params, jsonedit.Quote("the host that asked was lost"), "reason")
 		l.push("notifications/cancelled", params)
 		if l.session {
 			l.pendingErrors = append(l.pendingErrors, q.theirs)
@@ -99,16 +99,16 @@ func (l *Link) recall(which func(question) bool) {
 func (l *Link) resubscribed(r *request, ack jsonrpc.Message) {
 	tag := member(protocol.MetaSubscriptionID, jsontext.Value(r.id.Raw()))
 	tell := func(method string, params jsontext.Value) {
-		params, _ = splice.Set(params, tag, "_meta")
+		params, _ = jsonedit.Set(params, tag, "_meta")
 		l.do(Effect{Do: Deliver, ID: r.id, Message: jsonrpc.Notification(method, params)})
 	}
 	for _, list := range []string{"tools", "prompts", "resources"} {
-		if splice.Kind(ack.Params, "notifications", list+"ListChanged") == 't' {
+		if jsonedit.Kind(ack.Params, "notifications", list+"ListChanged") == 't' {
 			tell("notifications/"+list+"/list_changed", nil)
 		}
 	}
-	uris, _ := splice.Get(ack.Params, "notifications", "resourceSubscriptions")
-	for uri := range splice.Elements(uris) {
+	uris, _ := jsonedit.Get(ack.Params, "notifications", "resourceSubscriptions")
+	for uri := range jsonedit.Elements(uris) {
 		tell("notifications/resources/updated", member("uri", uri))
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // request is a request of the client without an outcome.
@@ -158,7 +158,7 @@ func (l *Link) notice(m jsonrpc.Message) {
 
 // cancelled ends a request that the client has cancelled.
 func (l *Link) cancelled(m jsonrpc.Message) {
-	raw, _ := splice.Get(m.Params, "requestId")
+	raw, _ := jsonedit.Get(m.Params, "requestId")
 	id, err := jsonrpc.ParseID(jsontext.Value(raw))
 	if err != nil {
 		return

@@ -3,7 +3,7 @@ package rewrite
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // allows reports whether a schema permits objects, and whether it permits other values, as far as
@@ -17,7 +17,7 @@ func allows(schema jsontext.Value, depth int) (objects, others bool) {
 	objects, others = true, true
 	typed, speaks := false, false
 	narrow := func(o, r bool) { objects, others = objects && o, others && r }
-	for m := range splice.Members(schema) {
+	for m := range jsonedit.Members(schema) {
 		switch {
 		case m.Is("type"):
 			typed = true
@@ -31,7 +31,7 @@ func allows(schema jsontext.Value, depth int) (objects, others bool) {
 		case (m.Is("anyOf") || m.Is("oneOf")) && m.Value.Kind() == '[':
 			narrow(anyOf(m.Value, func(v jsontext.Value) (bool, bool) { return allows(v, depth-1) }))
 		case m.Is("allOf") && m.Value.Kind() == '[':
-			for part := range splice.Elements(m.Value) {
+			for part := range jsonedit.Elements(m.Value) {
 				narrow(allows(part, depth-1))
 			}
 		case m.Is("properties"), m.Is("patternProperties"), m.Is("additionalProperties"),
@@ -48,7 +48,7 @@ func allows(schema jsontext.Value, depth int) (objects, others bool) {
 // typeAllows is allows for the member "type" of a schema: a string or an array of strings.
 func typeAllows(is jsontext.Value) (objects, others bool) {
 	if is.Kind() != '[' {
-		return splice.Equal(is, "object"), is.Kind() == '"' && !splice.Equal(is, "object")
+		return jsonedit.Equal(is, "object"), is.Kind() == '"' && !jsonedit.Equal(is, "object")
 	}
 	return anyOf(is, typeAllows)
 }
@@ -57,7 +57,7 @@ func typeAllows(is jsontext.Value) (objects, others bool) {
 // and whether any permits other values. An empty list is not a valid schema.
 func anyOf(list jsontext.Value,
 	allows func(jsontext.Value) (objects, others bool)) (objects, others bool) {
-	for v := range splice.Elements(list) {
+	for v := range jsonedit.Elements(list) {
 		o, r := allows(v)
 		objects, others = objects || o, others || r
 	}

@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Answer translates the answer of a client to a question of a server. From is the client's
@@ -41,13 +41,13 @@ func Answer(method string, from, to protocol.Version,
 // modelAnswer rewrites the answer of a model. If the target revision permits only one block,
 // several text blocks become one.
 func (p *plan) modelAnswer(result jsontext.Value) (jsontext.Value, string) {
-	content, _ := splice.Get(result, "content")
+	content, _ := jsonedit.Get(result, "content")
 	if !p.to.Has(protocol.SamplingTools) && content.Kind() == '[' {
 		one, ok := joined(content)
 		if !ok {
 			return nil, "the model said more than one thing that is not text"
 		}
-		result, _ = splice.Set(result, one, "content") // result has content, so it is an object
+		result, _ = jsonedit.Set(result, one, "content") // result has content, so it is an object
 	}
 	return rewriteValue(p, result, sampleResult)
 }
@@ -55,20 +55,20 @@ func (p *plan) modelAnswer(result jsontext.Value) (jsontext.Value, string) {
 // joined returns the only block of a list, or one block with all texts on separate lines. It
 // returns false if the list has several blocks that are not all text.
 func joined(list jsontext.Value) (jsontext.Value, bool) {
-	if only, ok := splice.Get(list, "0"); ok && splice.Len(list) == 1 {
+	if only, ok := jsonedit.Get(list, "0"); ok && jsonedit.Len(list) == 1 {
 		return only, true
 	}
 	one := jsontext.Value(`{"type":"text","text":"`)
 	start := len(one)
-	for b := range splice.Elements(list) {
-		kind, _ := splice.Get(b, "type")
-		if !splice.Equal(kind, "text") {
+	for b := range jsonedit.Elements(list) {
+		kind, _ := jsonedit.Get(b, "type")
+		if !jsonedit.Equal(kind, "text") {
 			return nil, false
 		}
 		if len(one) > start {
 			one = append(one, `\n`...)
 		}
-		said, _ := splice.Get(b, "text")
+		said, _ := jsonedit.Get(b, "text")
 		one = append(one, inner(said)...)
 	}
 	return append(one, `"}`...), true
@@ -77,8 +77,8 @@ func joined(list jsontext.Value) (jsontext.Value, bool) {
 // formAnswer rewrites the input of a user.
 func (p *plan) formAnswer(result jsontext.Value) (jsontext.Value, string) {
 	if !p.to.Has(protocol.RichForms) {
-		content, _ := splice.Get(result, "content")
-		for m := range splice.Members(content) {
+		content, _ := jsonedit.Get(result, "content")
+		for m := range jsonedit.Members(content) {
 			if m.Value.Kind() == '[' {
 				return nil, "a field of the form has several values"
 			}

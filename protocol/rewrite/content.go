@@ -7,17 +7,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // block rewrites a content block of a tool's result or of a prompt. A kind of content that the
 // target revision lacks becomes one that all revisions have.
 func (r *rewriter) block(from, to int) {
-	kind, _ := splice.Get(r.Value(from, to), "type")
+	kind, _ := jsonedit.Get(r.Value(from, to), "type")
 	switch {
-	case !r.to.Has(protocol.AudioContent) && splice.Equal(kind, "audio"):
+	case !r.to.Has(protocol.AudioContent) && jsonedit.Equal(kind, "audio"):
 		r.audioToResource(from, to)
-	case !r.to.Has(protocol.ResourceLinks) && splice.Equal(kind, "resource_link"):
+	case !r.to.Has(protocol.ResourceLinks) && jsonedit.Equal(kind, "resource_link"):
 		r.linkToText(from, to)
 	default:
 		r.members(from, block)
@@ -28,8 +28,8 @@ func (r *rewriter) block(from, to int) {
 // cid, for a part of the message itself (RFC 2392).
 func (r *rewriter) audioToResource(from, to int) {
 	b := r.Value(from, to)
-	data, _ := splice.Get(b, "data")
-	kind, _ := splice.Get(b, "mimeType")
+	data, _ := jsonedit.Get(b, "data")
+	kind, _ := jsonedit.Get(b, "mimeType")
 	r.Cut(from, to)
 	r.Put(`{"type":"resource","resource":{"uri":"cid:`, digest(data), `@audio"`)
 	if kind.Kind() == '"' {
@@ -46,9 +46,9 @@ func (r *rewriter) audioToResource(from, to int) {
 // line. It does not read the linked resource.
 func (r *rewriter) linkToText(from, to int) {
 	b := r.Value(from, to)
-	name, _ := splice.Get(b, "name")
-	uri, _ := splice.Get(b, "uri")
-	about, _ := splice.Get(b, "description")
+	name, _ := jsonedit.Get(b, "name")
+	uri, _ := jsonedit.Get(b, "uri")
+	about, _ := jsonedit.Get(b, "description")
 	r.Cut(from, to)
 	r.Put(`{"type":"text","text":"`)
 	r.PutValue(inner(name))
@@ -64,7 +64,7 @@ func (r *rewriter) linkToText(from, to int) {
 
 // annotated completes a new block with the annotations of the original block.
 func (r *rewriter) annotated(b jsontext.Value) {
-	if a, ok := splice.Get(b, "annotations"); ok {
+	if a, ok := jsonedit.Get(b, "annotations"); ok {
 		a, _ = rewriteValue(r.plan, a, annotations)
 		r.Put(`,"annotations":`)
 		r.PutValue(a)
@@ -103,7 +103,7 @@ type outcome struct {
 
 // outcome inspects a tool's result before it is rewritten.
 func (r *rewriter) outcome(from, to int) outcome {
-	v, ok := splice.Get(r.Value(from, to), "structuredContent")
+	v, ok := jsonedit.Get(r.Value(from, to), "structuredContent")
 	if !ok {
 		return outcome{}
 	}
@@ -118,7 +118,7 @@ func (r *rewriter) outcome(from, to int) outcome {
 // revision does not permit is wrapped in an object, or removed if the revision has no
 // structuredContent. Its JSON is added as a text block, unless the result has a text block: servers
 // put the JSON there themselves (2025-06-18 §server/tools).
-func (r *rewriter) outcomeMember(w *splice.Walk, o object, out *outcome) {
+func (r *rewriter) outcomeMember(w *jsonedit.Walk, o object, out *outcome) {
 	switch {
 	case w.Is("structuredContent"):
 		switch {
@@ -149,8 +149,8 @@ func (r *rewriter) blocks(from int, out *outcome) {
 	told := false
 	for r.Next(&w) {
 		if out.asText && !told {
-			kind, _ := splice.Get(w.Value(), "type")
-			told = splice.Equal(kind, "text")
+			kind, _ := jsonedit.Get(w.Value(), "type")
+			told = jsonedit.Equal(kind, "text")
 		}
 		if from, to := w.Span(); r.active[block] && r.at(from) == '{' {
 			r.block(from, to)
@@ -162,7 +162,7 @@ func (r *rewriter) blocks(from int, out *outcome) {
 }
 
 // outcomeEnd adds the member content, which a result must have.
-func (r *rewriter) outcomeEnd(w *splice.Walk, out *outcome) {
+func (r *rewriter) outcomeEnd(w *jsonedit.Walk, out *outcome) {
 	if out.content {
 		return
 	}
@@ -182,6 +182,6 @@ func (r *rewriter) putContent(out *outcome) {
 // putText writes a text block with the JSON of a value.
 func (r *rewriter) putText(v jsontext.Value) {
 	r.Put(`{"type":"text","text":`)
-	r.PutValue(splice.Quote(string(v)))
+	r.PutValue(jsonedit.Quote(string(v)))
 	r.Put(`}`)
 }

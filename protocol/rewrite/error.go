@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // fate is the treatment of an error.
@@ -71,7 +71,7 @@ func (t *outgoingError) toModern() bool { return !t.modern() && t.to.Has(protoco
 // lacking reports whether data names the capabilities that the client lacks, in the form of
 // 2026-07-28 §basic.
 func (t *outgoingError) lacking() bool {
-	names, ok := splice.Get(t.data, "requiredCapabilities")
+	names, ok := jsonedit.Get(t.data, "requiredCapabilities")
 	return ok && names.Kind() == '{'
 }
 
@@ -80,7 +80,7 @@ func (t *outgoingError) renumbered() bool {
 }
 
 func (t *outgoingError) unknownResource() bool {
-	_, ok := splice.Get(t.data, "uri")
+	_, ok := jsonedit.Get(t.data, "uri")
 	return ok && t.method == "resources/read" && !t.from.Has(protocol.ResourceNotFoundCode) &&
 		t.to.Has(protocol.ResourceNotFoundCode)
 }
@@ -141,10 +141,10 @@ func (f treatment) apply(e *jsonrpc.Error, params jsontext.Value) *jsonrpc.Error
 // located returns data that name the resource. The name is the server's, or otherwise that of the
 // request.
 func located(data, params jsontext.Value) jsontext.Value {
-	if _, ok := splice.Get(data, "uri"); ok {
+	if _, ok := jsonedit.Get(data, "uri"); ok {
 		return data
 	}
-	uri, ok := splice.Get(params, "uri")
+	uri, ok := jsonedit.Get(params, "uri")
 	if !ok {
 		return data
 	}
@@ -152,10 +152,10 @@ func located(data, params jsontext.Value) jsontext.Value {
 		more := data
 		data = nil
 		if len(more) > 0 {
-			data, _ = splice.Set(nil, more, "original")
+			data, _ = jsonedit.Set(nil, more, "original")
 		}
 	}
-	data, _ = splice.Set(data, uri, "uri") // data is an object or empty, so Set cannot fail
+	data, _ = jsonedit.Set(data, uri, "uri") // data is an object or empty, so Set cannot fail
 	return data
 }
 

@@ -4,18 +4,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // elicitation rewrites the params of an elicitation, which is a form or a page to visit.
 func (p *plan) elicitation(params jsontext.Value, id string) (jsontext.Value, string) {
-	mode, ok := splice.Get(params, "mode")
-	named := splice.Equal(mode, "url") && p.to.Has(protocol.ElicitationIDs)
+	mode, ok := jsonedit.Get(params, "mode")
+	named := jsonedit.Equal(mode, "url") && p.to.Has(protocol.ElicitationIDs)
 	switch {
-	case !p.to.Has(protocol.URLElicitation) && ok && !splice.Equal(mode, "form"):
+	case !p.to.Has(protocol.URLElicitation) && ok && !jsonedit.Equal(mode, "form"):
 		return nil, "the user is not asked by a form"
 	case named && id == "":
-		given, _ := splice.GetString(params, "elicitationId")
+		given, _ := jsonedit.GetString(params, "elicitationId")
 		if given == "" {
 			return nil, "the elicitation has no id"
 		}
@@ -26,13 +26,13 @@ func (p *plan) elicitation(params jsontext.Value, id string) (jsontext.Value, st
 	for r.Next(&w) {
 		if named && w.Is("elicitationId") {
 			named = false
-			r.Set(&w, splice.Quote(id))
+			r.Set(&w, jsonedit.Quote(id))
 			continue
 		}
 		r.member(&w, elicitParams)
 	}
 	if named {
-		r.Add(&w, "elicitationId", splice.Quote(id))
+		r.Add(&w, "elicitationId", jsonedit.Quote(id))
 	}
 	return r.Result(), r.reason
 }
@@ -50,16 +50,16 @@ func (r *rewriter) fields(from int) {
 // cannot be expressed.
 func (r *rewriter) question(from, to int) {
 	q := r.Value(from, to)
-	kind, _ := splice.Get(q, "type")
-	if splice.Equal(kind, "array") {
+	kind, _ := jsonedit.Get(q, "type")
+	if jsonedit.Equal(kind, "array") {
 		r.reason = "a field of the form takes several values"
 		return
 	}
-	choices, titled := splice.Get(q, "oneOf")
+	choices, titled := jsonedit.Get(q, "oneOf")
 	for w := r.Walk(from); r.Next(&w); {
 		switch {
 		case w.Is("default"):
-			if !splice.Equal(kind, "boolean") {
+			if !jsonedit.Equal(kind, "boolean") {
 				r.Drop(&w)
 			}
 		case titled && w.Is("oneOf"):
@@ -84,10 +84,10 @@ func (r *rewriter) choices(list jsontext.Value) {
 // called instead.
 func (r *rewriter) each(list jsontext.Value, name, instead string) {
 	n := 0
-	for e := range splice.Elements(list) {
-		v, ok := splice.Get(e, name)
+	for e := range jsonedit.Elements(list) {
+		v, ok := jsonedit.Get(e, name)
 		if !ok {
-			v, _ = splice.Get(e, instead)
+			v, _ = jsonedit.Get(e, instead)
 		}
 		if n++; n > 1 {
 			r.Put(",")

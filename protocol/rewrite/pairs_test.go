@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/splice"
 )
 
 // resultTypes gives the schemas' names of the result of each method.
@@ -188,7 +188,7 @@ func (p published) message(t *testing.T, method string, params jsontext.Value) (
 func (p published) params(t *testing.T, method string) (list []jsontext.Value) {
 	t.Helper()
 	for _, m := range p.of(t, p.definitionOf(method)) {
-		params, _ := splice.Get(m, "params")
+		params, _ := jsonedit.Get(m, "params")
 		list = append(list, params)
 	}
 	return list
@@ -300,16 +300,16 @@ func TestEveryQuestionIsValidInEveryRevision(t *testing.T) {
 // and fields with several values.
 func plainer(samples []jsontext.Value) (list []jsontext.Value) {
 	for _, s := range samples {
-		s = splice.Without(s, "tools", "toolChoice")
+		s = jsonedit.Without(s, "tools", "toolChoice")
 		for _, path := range [][]string{{"messages"}, {"requestedSchema", "properties"}} {
-			v, ok := splice.Get(s, path...)
+			v, ok := jsonedit.Get(s, path...)
 			if !ok {
 				continue
 			}
-			v = splice.MapElements(v, func(m jsontext.Value) (jsontext.Value, bool) {
-				kind, ok := splice.GetString(m, "content", "type")
-				if list, _ := splice.Get(m, "content"); list.Kind() == '[' {
-					m, _ = splice.Set(
+			v = jsonedit.MapElements(v, func(m jsontext.Value) (jsontext.Value, bool) {
+				kind, ok := jsonedit.GetString(m, "content", "type")
+				if list, _ := jsonedit.Get(m, "content"); list.Kind() == '[' {
+					m, _ = jsonedit.Set(
 						m,
 						jsontext.Value(
 							`[{"type":"text","text":"a"},{"type":"image","data":"AAEC","mimeType":"image/png"}]`,
@@ -318,11 +318,11 @@ func plainer(samples []jsontext.Value) (list []jsontext.Value) {
 				}
 				return m, !ok || kind == "text" || kind == "image"
 			})
-			v = splice.MapMembers(v, func(m splice.Member) (jsontext.Value, bool) {
-				kind, _ := splice.GetString(m.Value, "type")
+			v = jsonedit.MapMembers(v, func(m jsonedit.Member) (jsontext.Value, bool) {
+				kind, _ := jsonedit.GetString(m.Value, "type")
 				return m.Value, kind != "array"
 			})
-			s, _ = splice.Set(s, v, path...)
+			s, _ = jsonedit.Set(s, v, path...)
 		}
 		list = append(list, s)
 	}

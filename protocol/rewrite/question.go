@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // questions lists the questions that a server may ask its client, with the types of their params
@@ -58,7 +58,7 @@ func (p *plan) asks(method string) bool {
 // samplingParams rewrites the params of a sampling request.
 func (p *plan) samplingParams(params jsontext.Value) (jsontext.Value, string) {
 	if !p.to.Has(protocol.SamplingTools) {
-		if tools, _ := splice.Get(params, "tools"); splice.Len(tools) > 0 {
+		if tools, _ := jsonedit.Get(params, "tools"); jsonedit.Len(tools) > 0 {
 			return nil, "the model is offered tools"
 		}
 		params = split(params)
@@ -68,18 +68,18 @@ func (p *plan) samplingParams(params jsontext.Value) (jsontext.Value, string) {
 
 // split turns a message with several blocks into several messages of the same role.
 func split(params jsontext.Value) jsontext.Value {
-	messages, _ := splice.Get(params, "messages")
+	messages, _ := jsonedit.Get(params, "messages")
 	several := false
 	list := jsontext.Value{'['}
-	for m := range splice.Elements(messages) {
-		content, _ := splice.Get(m, "content")
+	for m := range jsonedit.Elements(messages) {
+		content, _ := jsonedit.Get(m, "content")
 		if content.Kind() != '[' {
 			list = append(append(list, m...), ',')
 			continue
 		}
 		several = true
-		for b := range splice.Elements(content) {
-			one, _ := splice.Set(m, b, "content") // m has content, so it is an object
+		for b := range jsonedit.Elements(content) {
+			one, _ := jsonedit.Set(m, b, "content") // m has content, so it is an object
 			list = append(append(list, one...), ',')
 		}
 	}
@@ -89,23 +89,23 @@ func split(params jsontext.Value) jsontext.Value {
 	if len(list) > 1 {
 		list = list[:len(list)-1]
 	}
-	params, _ = splice.Set(params, append(list, ']'), "messages")
+	params, _ = jsonedit.Set(params, append(list, ']'), "messages")
 	return params
 }
 
 // said rewrites a block of a conversation with a model. It does not convert kinds of content,
 // because a conversation must stay as it was.
 func (r *rewriter) said(from, to int) {
-	kind, _ := splice.Get(r.Value(from, to), "type")
+	kind, _ := jsonedit.Get(r.Value(from, to), "type")
 	switch {
-	case !r.to.Has(protocol.AudioContent) && splice.Equal(kind, "audio"):
+	case !r.to.Has(protocol.AudioContent) && jsonedit.Equal(kind, "audio"):
 		r.reason = "the conversation has audio"
-	case splice.Equal(kind, "tool_use") || splice.Equal(kind, "tool_result"):
+	case jsonedit.Equal(kind, "tool_use") || jsonedit.Equal(kind, "tool_result"):
 		if !r.to.Has(protocol.SamplingTools) {
 			r.reason = "the conversation has uses of tools"
 			return
 		}
-		r.used(from, to, splice.Equal(kind, "tool_result"))
+		r.used(from, to, jsonedit.Equal(kind, "tool_result"))
 	default:
 		r.members(from, conversationBlock)
 	}

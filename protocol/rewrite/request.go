@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // requests gives the type of the params of a client's request or notification. The type is
@@ -55,7 +55,7 @@ func Request(method string, from, to protocol.Version,
 func (r *rewriter) initializeParams(from int) {
 	for w := r.Walk(from); r.Next(&w); {
 		if w.Is("protocolVersion") {
-			r.Set(&w, splice.Quote(r.to.String()))
+			r.Set(&w, jsonedit.Quote(r.to.String()))
 			continue
 		}
 		r.member(&w, initializeParams)
@@ -89,7 +89,7 @@ func Notification(method string, from, to protocol.Version,
 // that, because a task has its own method to cancel it.
 func (p *plan) unnamed(method string, params jsontext.Value) string {
 	if method == "notifications/cancelled" && !p.to.Has(protocol.Tasks) {
-		if _, ok := splice.Get(params, "requestId"); !ok {
+		if _, ok := jsonedit.Get(params, "requestId"); !ok {
 			return "it cancels no request"
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Options holds the data that a result needs in addition to the server's message. The zero value is
@@ -92,14 +92,14 @@ func (p *plan) noFormReason(method string, result jsontext.Value) string {
 		return "the result is not an object"
 	}
 	if p.from.Has(protocol.ResultType) {
-		kind, ok := splice.Get(result, "resultType")
-		if ok && !splice.Equal(kind, "complete") {
+		kind, ok := jsonedit.Get(result, "resultType")
+		if ok && !jsonedit.Equal(kind, "complete") {
 			return "its resultType is " + shown(kind)
 		}
 	}
 	if method == "tools/call" && p.from.Has(protocol.Tasks) {
-		_, task := splice.Get(result, "task")
-		_, content := splice.Get(result, "content")
+		_, task := jsonedit.Get(result, "task")
+		_, content := jsonedit.Get(result, "content")
 		if task && !content {
 			return "the result is a task"
 		}
@@ -123,7 +123,7 @@ func (r *rewriter) result(o object, hints bool, opt Options) {
 		case o == callResult:
 			r.outcomeMember(&w, o, &out)
 		case o == initializeResult && w.Is("protocolVersion"):
-			r.Set(&w, splice.Quote(r.plan.to.String()))
+			r.Set(&w, jsonedit.Quote(r.plan.to.String()))
 		default:
 			r.member(&w, o)
 		}
@@ -146,7 +146,7 @@ type envelope struct {
 
 // raiseMember rewrites a member of a legacy result that has a meaning among the common members of a
 // modern result. It reports whether the member has such a meaning.
-func (r *rewriter) raiseMember(w *splice.Walk, e *envelope) bool {
+func (r *rewriter) raiseMember(w *jsonedit.Walk, e *envelope) bool {
 	switch {
 	case w.Is("resultType"):
 		r.Set(w, complete)
@@ -173,7 +173,7 @@ func (r *rewriter) raiseMember(w *splice.Walk, e *envelope) bool {
 }
 
 // addCommonMembers adds the missing common members.
-func (r *rewriter) addCommonMembers(w *splice.Walk, e *envelope) {
+func (r *rewriter) addCommonMembers(w *jsonedit.Walk, e *envelope) {
 	if !e.kind {
 		r.Add(w, "resultType", complete)
 	}

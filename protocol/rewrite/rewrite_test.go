@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/splice"
 )
 
 func TestOptionsSayWhatAModernClientIsTold(t *testing.T) {
@@ -28,12 +28,12 @@ func TestOptionsSayWhatAModernClientIsTold(t *testing.T) {
 	}
 	got, err = rewrite.Result("prompts/list", protocol.V20251125, protocol.V20260728,
 		jsontext.Value(`{}`), rewrite.Options{TTL: -time.Second})
-	if ttl, _ := splice.Get(got, "ttlMs"); err != nil || string(ttl) != "0" {
+	if ttl, _ := jsonedit.Get(got, "ttlMs"); err != nil || string(ttl) != "0" {
 		t.Errorf("got ttlMs %s (%v), want 0", ttl, err)
 	}
 	hello := jsontext.Value(`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"2"}}`)
 	got, err = rewrite.Result("initialize", protocol.V20251125, protocol.V20260728, hello, o)
-	if versions, _ := splice.Get(got, "supportedVersions"); err != nil ||
+	if versions, _ := jsonedit.Get(got, "supportedVersions"); err != nil ||
 		string(versions) != `["2026-07-28","2025-11-25"]` {
 		t.Errorf("got versions %s (%v)", versions, err)
 	}

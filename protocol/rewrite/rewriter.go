@@ -4,18 +4,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // rewriter is the translation of one message.
 type rewriter struct {
-	splice.Edit
+	jsonedit.Edit
 	*plan
 	reason string // why the message has no form in the target revision; empty if it has one
 }
 
 func newRewriter(p *plan, raw jsontext.Value) rewriter {
-	return rewriter{Edit: splice.NewEdit(raw), plan: p}
+	return rewriter{Edit: jsonedit.NewEdit(raw), plan: p}
 }
 
 // rewriteValue rewrites a text that consists of one value of type o.
@@ -87,7 +87,7 @@ func (r *rewriter) members(from int, o object) {
 }
 
 // member applies the plan to the current member of an object of type o.
-func (r *rewriter) member(w *splice.Walk, o object) {
+func (r *rewriter) member(w *jsonedit.Walk, o object) {
 	s := r.step(w.Name(), o)
 	if s == nil {
 		return
@@ -113,7 +113,7 @@ func (r *rewriter) member(w *splice.Walk, o object) {
 func (r *rewriter) step(name jsontext.Value, o object) *step {
 	steps := r.steps[o]
 	for i := range steps {
-		if splice.Equal(name, steps[i].name) {
+		if jsonedit.Equal(name, steps[i].name) {
 			return &steps[i]
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // tool rewrites a tool. In a revision without a title for tools, the title moves to the tool's
@@ -16,7 +16,7 @@ func (r *rewriter) tool(from, to int) {
 		r.members(from, tool)
 		return
 	}
-	title, _ := splice.Get(r.Value(from, to), "title")
+	title, _ := jsonedit.Get(r.Value(from, to), "title")
 	wanted := title.Kind() == '"'
 	w := r.Walk(from)
 	for r.Next(&w) {
@@ -60,15 +60,15 @@ func (r *rewriter) addTitle(from int, title jsontext.Value) {
 // object, and its properties are schemas.
 func objectSchema(schema jsontext.Value) bool {
 	typed := false
-	for m := range splice.Members(schema) {
+	for m := range jsonedit.Members(schema) {
 		switch {
 		case m.Is("type"):
-			typed = splice.Equal(m.Value, "object")
+			typed = jsonedit.Equal(m.Value, "object")
 		case m.Is("properties"):
 			if m.Value.Kind() != '{' {
 				return false
 			}
-			for p := range splice.Members(m.Value) {
+			for p := range jsonedit.Members(m.Value) {
 				if k := p.Value.Kind(); k != '{' && k != 't' && k != 'f' {
 					return false
 				}
@@ -81,11 +81,11 @@ func objectSchema(schema jsontext.Value) bool {
 // output rewrites an output schema that does not declare an object. A schema that permits only
 // objects gets that type. A schema that permits no objects is wrapped. Any other schema has no form
 // in the target revision, and is removed.
-func (r *rewriter) output(w *splice.Walk) {
+func (r *rewriter) output(w *jsonedit.Walk) {
 	objects, others := allows(w.Value(), maxSchemaDepth)
 	switch {
 	case objects && !others:
-		if schema, err := splice.Set(w.Value(), jsontext.Value(`"object"`), "type"); err == nil &&
+		if schema, err := jsonedit.Set(w.Value(), jsontext.Value(`"object"`), "type"); err == nil &&
 			objectSchema(schema) {
 			r.Set(w, schema)
 			return
@@ -155,7 +155,7 @@ func (r *rewriter) unmirrorSchema(from, depth int) {
 
 // named reports whether the value of the current member maps names of the author's choice to
 // schemas.
-func named(w *splice.Walk) bool { return namesSchemas(w.Is) }
+func named(w *jsonedit.Walk) bool { return namesSchemas(w.Is) }
 
 // namesSchemas is named for a member without a walk: is compares the name of the member.
 func namesSchemas(is func(name string) bool) bool {

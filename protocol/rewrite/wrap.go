@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // The revisions from 2025-06-18 to 2025-11-25 permit only objects as structured values. For clients
@@ -33,7 +33,7 @@ func wrappedSchema(schema jsontext.Value) (jsontext.Value, bool) {
 		inner, ok = rebaseRefs(schema, maxSchemaDepth)
 	}
 	out := jsontext.Value(`{`)
-	if dialect, has := splice.Get(schema, "$schema"); has { // permitted only at the root
+	if dialect, has := jsonedit.Get(schema, "$schema"); has { // permitted only at the root
 		out = append(append(append(out, `"$schema":`...), dialect...), ',')
 	}
 	out = append(append(out, `"type":"object","properties":{"result":`...), inner...)
@@ -42,7 +42,7 @@ func wrappedSchema(schema jsontext.Value) (jsontext.Value, bool) {
 
 // rebased reports whether a schema has an $id of its own, which is the base of its references.
 func rebased(schema jsontext.Value) bool {
-	id, ok := splice.GetString(schema, "$id")
+	id, ok := jsonedit.GetString(schema, "$id")
 	return ok && !strings.HasPrefix(id, "#")
 }
 
@@ -54,7 +54,7 @@ func rebaseRefs(schema jsontext.Value, depth int) (out jsontext.Value, ok bool) 
 	}
 	switch schema.Kind() {
 	case '[':
-		return splice.MapElements(schema, func(v jsontext.Value) (jsontext.Value, bool) {
+		return jsonedit.MapElements(schema, func(v jsontext.Value) (jsontext.Value, bool) {
 			v, fits := rebaseRefs(v, depth-1)
 			ok = ok && fits
 			return v, true
@@ -63,7 +63,7 @@ func rebaseRefs(schema jsontext.Value, depth int) (out jsontext.Value, ok bool) 
 	default:
 		return schema, true
 	}
-	return splice.MapMembers(schema, func(m splice.Member) (jsontext.Value, bool) {
+	return jsonedit.MapMembers(schema, func(m jsonedit.Member) (jsontext.Value, bool) {
 		v, fits := movedMember(m, depth)
 		ok = ok && fits
 		return v, true
@@ -71,19 +71,19 @@ func rebaseRefs(schema jsontext.Value, depth int) (out jsontext.Value, ok bool) 
 }
 
 // movedMember returns the value of a member of a schema, with adjusted references.
-func movedMember(m splice.Member, depth int) (v jsontext.Value, ok bool) {
+func movedMember(m jsonedit.Member, depth int) (v jsontext.Value, ok bool) {
 	switch {
 	case m.Is("$ref"), m.Is("$dynamicRef"):
-		to, _ := splice.Unquote(m.Value)
+		to, _ := jsonedit.Unquote(m.Value)
 		if to == "#" || strings.HasPrefix(to, "#/") {
-			return splice.Quote("#/properties/result" + to[1:]), true
+			return jsonedit.Quote("#/properties/result" + to[1:]), true
 		}
 		return m.Value, true
 	case m.Is("const"), m.Is("enum"), m.Is("default"), m.Is("examples"): // values, not schemas
 		return m.Value, true
 	case m.Value.Kind() == '{' && (namesSchemas(m.Is) || m.Is("dependencies")):
 		ok = true
-		return splice.MapMembers(m.Value, func(named splice.Member) (jsontext.Value, bool) {
+		return jsonedit.MapMembers(m.Value, func(named jsonedit.Member) (jsontext.Value, bool) {
 			if rebased(named.Value) {
 				return named.Value, true
 			}

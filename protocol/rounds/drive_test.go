@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/rounds"
-	"mcpd/protocol/splice"
 )
 
 var (
@@ -123,7 +123,7 @@ func (w *world) called(params jsontext.Value) {
 			w.Fatalf("%s, but the keys are %v", params, w.keys)
 		}
 	}
-	if n, _ := splice.Get(params, "arguments", "n"); string(n) != "12345678901234567890" {
+	if n, _ := jsonedit.Get(params, "arguments", "n"); string(n) != "12345678901234567890" {
 		w.Fatalf("the arguments are %s", params)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 )
 
 // question is one entry of inputRequests.
@@ -42,8 +42,8 @@ func (d *Drive) take(r mrtr.Required) error {
 	for _, in := range r.Inputs {
 		q := question{input: in}
 		q.kind, _ = mrtr.KindOf(in.Method)
-		if mode, _ := splice.GetString(in.Params, "mode"); q.kind == mrtr.Elicitation && mode == "url" {
-			url, _ := splice.GetString(in.Params, "url")
+		if mode, _ := jsonedit.GetString(in.Params, "mode"); q.kind == mrtr.Elicitation && mode == "url" {
+			url, _ := jsonedit.GetString(in.Params, "url")
 			q.visit = visit{key: in.Key, url: url}
 			if d.hasConsent(q.visit) {
 				q.answer = jsontext.Value(`{"action":"accept"}`)
@@ -79,7 +79,7 @@ func (d *Drive) ask() {
 		if q.visit.url != "" {
 			q.visit.id = fmt.Sprintf("%s-%d", d.options.ElicitationID, q.number)
 			// mrtr.Parse has checked that params is an object.
-			params, _ = splice.Set(params, splice.Quote(q.visit.id), "elicitationId")
+			params, _ = jsonedit.Set(params, jsonedit.Quote(q.visit.id), "elicitationId")
 		}
 		d.do(Effect{Do: Ask, Question: q.number, Method: q.input.Method, Params: params})
 	}
@@ -91,7 +91,7 @@ func (d *Drive) answered(q *question, result jsontext.Value) {
 		d.refused(q, errors.New("the client's answer does not have the expected shape"))
 		return
 	}
-	if action, _ := splice.GetString(result, "action"); q.visit.url != "" && action == "accept" {
+	if action, _ := jsonedit.GetString(result, "action"); q.visit.url != "" && action == "accept" {
 		d.visits = append(d.visits, q.visit)
 	}
 	d.settle(q, q.kind.EmbeddedAnswer(result))
@@ -110,10 +110,10 @@ func (d *Drive) refused(q *question, err error) {
 		return
 	}
 	q.deadline = time.Time{} // the question is no longer open
-	data, _ := splice.Set(nil, splice.Quote(q.input.Method), "method")
+	data, _ := jsonedit.Set(nil, jsonedit.Quote(q.input.Method), "method")
 	var sent *jsonrpc.Error
 	if errors.As(err, &sent) {
-		data, _ = splice.Set(data, fmt.Appendf(nil, "%d", sent.Code), "code")
+		data, _ = jsonedit.Set(data, fmt.Appendf(nil, "%d", sent.Code), "code")
 	}
 	d.fail(&protocol.Error{
 		Condition: protocol.ConditionInternal,

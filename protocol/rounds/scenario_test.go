@@ -13,9 +13,9 @@ import (
 
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rounds"
-	"mcpd/protocol/splice"
 )
 
 var update = flag.Bool("update", false,
@@ -225,7 +225,7 @@ func (s *scene) step(in rounds.Event) {
 		case rounds.Recall:
 			s.print("client ~ question %d is recalled", e.Question)
 		case rounds.Complete:
-			params, _ := splice.Set(nil, splice.Quote(e.ElicitationID), "elicitationId")
+			params, _ := jsonedit.Set(nil, jsonedit.Quote(e.ElicitationID), "elicitationId")
 			s.sent = append(s.sent, jsonrpc.Notification("notifications/elicitation/complete", params))
 			s.print("client ~ elicitation %s is complete", e.ElicitationID)
 		case rounds.Deliver:

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // volatileMembers lists the members of params that differ between a request and its retry.
@@ -24,7 +24,7 @@ var volatileMembers = []string{"_meta", "inputResponses", "requestState"}
 func canonical(h hash.Hash, params jsontext.Value) {
 	f := canonicalForm{raw: params}
 	if !f.read() {
-		field(h, splice.Without(params, volatileMembers...))
+		field(h, jsonedit.Without(params, volatileMembers...))
 		return
 	}
 	var size counter
@@ -103,7 +103,7 @@ func (f *canonicalForm) object(d *jsontext.Decoder) bool {
 	for d.PeekKind() != '}' {
 		name, err := d.ReadValue()
 		m := member{from: at(d) - int32(len(name)), name: at(d)}
-		named := func(w string) bool { return splice.Equal(name, w) }
+		named := func(w string) bool { return jsonedit.Equal(name, w) }
 		leave := err == nil && top && slices.ContainsFunc(volatileMembers, named)
 		if err != nil || !f.value(d) {
 			return false

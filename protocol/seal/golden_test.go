@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol/seal"
 )
 
@@ -93,7 +93,7 @@ func TestDigestsStayAsTheyWere(t *testing.T) {
 		digest, name, _ := strings.Cut(lines.Text(), " ")
 		want[name] = digest
 	}
-	for name, params := range order.Sorted(pinned()) {
+	for name, params := range sortedmap.Sorted(pinned()) {
 		d := seal.DigestOf("tools/call", jsontext.Value(params))
 		switch got := hex.EncodeToString(d[:]); {
 		case want[name] == "" && *pin:

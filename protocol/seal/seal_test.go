@@ -19,8 +19,8 @@ import (
 	"pgregory.net/rapid"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/seal"
-	"mcpd/protocol/splice"
 )
 
 var now = time.UnixMilli(1_800_000_000_000)
@@ -332,7 +332,7 @@ var formed = []string{
 
 // reference computes the digest through a copy in canonical form.
 func reference(method string, params jsontext.Value) (d seal.Digest) {
-	canonical := splice.Without(params, "_meta", "inputResponses", "requestState").Clone()
+	canonical := jsonedit.Without(params, "_meta", "inputResponses", "requestState").Clone()
 	_ = canonical.Format(jsontext.ReorderRawObjects(true))
 	h := sha256.New()
 	for _, part := range []string{"mcpd request", method, string(canonical)} {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Filter is the content of subscriptions/listen (2026-07-28 §basic/patterns/subscriptions).
@@ -27,11 +27,11 @@ type Filter struct {
 // -32602 if notifications is missing, a member has the wrong type, or a list has more than
 // protocol.MaxSubscribedURIs entries.
 func ParseFilter(params jsontext.Value) (f Filter, err error) {
-	wanted, _ := splice.Get(params, "notifications")
+	wanted, _ := jsonedit.Get(params, "notifications")
 	if wanted.Kind() != '{' {
 		return f, protocol.InvalidParams("notifications is missing")
 	}
-	for m := range splice.Members(wanted) {
+	for m := range jsonedit.Members(wanted) {
 		switch m.Key() {
 		case "toolsListChanged":
 			f.Tools, err = choice(m)
@@ -45,7 +45,7 @@ func ParseFilter(params jsontext.Value) (f Filter, err error) {
 			f.Tasks, err = names(m)
 		default:
 			// An empty value becomes an object.
-			f.Extensions, _ = splice.Set(f.Extensions, m.Value, m.Key())
+			f.Extensions, _ = jsonedit.Set(f.Extensions, m.Value, m.Key())
 		}
 		if err != nil {
 			return Filter{}, err
@@ -55,7 +55,7 @@ func ParseFilter(params jsontext.Value) (f Filter, err error) {
 }
 
 // choice reads a boolean member.
-func choice(m splice.Member) (yes bool, err error) {
+func choice(m jsonedit.Member) (yes bool, err error) {
 	switch m.Value.Kind() {
 	case 't':
 		return true, nil
@@ -66,12 +66,12 @@ func choice(m splice.Member) (yes bool, err error) {
 }
 
 // names reads a bounded list of strings, without duplicates.
-func names(m splice.Member) (list []string, err error) {
+func names(m jsonedit.Member) (list []string, err error) {
 	if m.Value.Kind() != '[' {
 		return nil, protocol.InvalidParams("notifications." + m.Key() + " is not an array")
 	}
-	for e := range splice.Elements(m.Value) {
-		name, ok := splice.Unquote(e)
+	for e := range jsonedit.Elements(m.Value) {
+		name, ok := jsonedit.Unquote(e)
 		if !ok {
 			return nil, protocol.InvalidParams("notifications." + m.Key() +
 				" contains something other than strings")
@@ -132,7 +132,7 @@ func (f Filter) Topics(server string) (topics []Topic) {
 func (f Filter) Notifications() jsontext.Value {
 	d := jsontext.Value("{}")
 	// d is an object, so Set cannot fail.
-	set := func(name string, value jsontext.Value) { d, _ = splice.Set(d, value, name) }
+	set := func(name string, value jsontext.Value) { d, _ = jsonedit.Set(d, value, name) }
 	for _, row := range []struct {
 		wanted bool
 		name   string
@@ -150,7 +150,7 @@ func (f Filter) Notifications() jsontext.Value {
 			set(row.name, array(row.list))
 		}
 	}
-	for m := range splice.Members(f.Extensions) {
+	for m := range jsonedit.Members(f.Extensions) {
 		set(m.Key(), m.Value)
 	}
 	return d
@@ -162,7 +162,7 @@ func array(list []string) jsontext.Value {
 		if i > 0 {
 			d = append(d, ',')
 		}
-		d = append(d, splice.Quote(s)...)
+		d = append(d, jsonedit.Quote(s)...)
 	}
 	return append(d, ']')
 }

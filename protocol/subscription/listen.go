@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // Params returns the params of a subscriptions/listen that the host sends. The caller completes
@@ -30,11 +30,11 @@ func Tag(params jsontext.Value, listen jsonrpc.ID) jsontext.Value {
 		params = jsontext.Value("{}")
 	}
 	id := jsontext.Value(listen.Raw())
-	tagged, err := splice.Set(params, id, "_meta", protocol.MetaSubscriptionID)
+	tagged, err := jsonedit.Set(params, id, "_meta", protocol.MetaSubscriptionID)
 	// _meta is not an object: an object replaces it.
 	if err != nil {
-		params, _ = splice.Delete(params, "_meta")
-		tagged, _ = splice.Set(params, id, "_meta", protocol.MetaSubscriptionID)
+		params, _ = jsonedit.Delete(params, "_meta")
+		tagged, _ = jsonedit.Set(params, id, "_meta", protocol.MetaSubscriptionID)
 	}
 	return tagged
 }
@@ -57,11 +57,11 @@ func EndedFor(why *protocol.Error, listen jsonrpc.ID,
 	result := Ended(listen, server)
 	// The result and its _meta are objects, so Set cannot fail.
 	told := func(name string, value jsontext.Value) {
-		result, _ = splice.Set(result, value, "_meta", name)
+		result, _ = jsonedit.Set(result, value, "_meta", name)
 	}
-	told("mcpd/reason", splice.Quote(why.Message))
-	if incident, _ := splice.GetString(why.Data, "incident"); incident != "" {
-		told("mcpd/incident", splice.Quote(incident))
+	told("mcpd/reason", jsonedit.Quote(why.Message))
+	if incident, _ := jsonedit.GetString(why.Data, "incident"); incident != "" {
+		told("mcpd/incident", jsonedit.Quote(incident))
 	}
 	if why.RetryAfter > 0 {
 		told("mcpd/retryAfterMs", strconv.AppendInt(nil, why.RetryAfter.Milliseconds(), 10))

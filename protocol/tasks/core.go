@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // If both sides have tasks of 2025-11-25, the client receives the task as the server sends it,
@@ -31,14 +31,14 @@ func (t *Task) storeAnswer(answer, task jsontext.Value) {
 	if !t.passes() {
 		return
 	}
-	meta, _ := splice.Get(withoutTaskID(answer.Clone()), "_meta")
+	meta, _ := jsonedit.Get(withoutTaskID(answer.Clone()), "_meta")
 	t.storeTask(task, meta)
 }
 
 // storeTask stores the server's data about the task, with the _meta that belongs to it.
 func (t *Task) storeTask(task, meta jsontext.Value) {
-	ttl, _ := splice.Get(task, "ttl")
-	poll, _ := splice.Get(task, "pollInterval")
+	ttl, _ := jsonedit.Get(task, "ttl")
+	poll, _ := jsonedit.Get(task, "pollInterval")
 	if k := ttl.Kind(); k != '0' && k != 'n' { // violates the schema
 		ttl = millis(t.ttl)
 	}
@@ -56,7 +56,7 @@ const maxTime = 64
 
 // timeOf returns a time of a task; empty for none.
 func timeOf(task jsontext.Value, name string) jsontext.Value {
-	at, _ := splice.Get(task, name)
+	at, _ := jsonedit.Get(task, name)
 	if at.Kind() != '"' || len(at) > maxTime {
 		return nil
 	}
@@ -67,17 +67,17 @@ func timeOf(task jsontext.Value, name string) jsontext.Value {
 // client's id of the task. If the notification reports another status, the host instead first
 // requests the data of that status from the server.
 func (t *Task) notified(params jsontext.Value) {
-	own, _ := splice.Get(params, "taskId")
+	own, _ := jsonedit.Get(params, "taskId")
 	if !t.passes() || t.status.Final() || len(t.upstreamID) == 0 || !bytes.Equal(own, t.upstreamID) {
 		return
 	}
 	t.storeTask(params, t.upstream.meta)
 	t.pace(params)
-	if status, _ := splice.GetString(params, "status"); Status(status) == t.status {
-		if message, _ := splice.GetString(params, "statusMessage"); message != t.message {
+	if status, _ := jsonedit.GetString(params, "status"); Status(status) == t.status {
+		if message, _ := jsonedit.GetString(params, "statusMessage"); message != t.message {
 			t.message, t.updated = message, t.now
 		}
-		said, _ := splice.Set(withoutTaskID(params.Clone()), splice.Quote(t.o.ID), "taskId")
+		said, _ := jsonedit.Set(withoutTaskID(params.Clone()), jsonedit.Quote(t.o.ID), "taskId")
 		t.do(Effect{Do: Tell, Params: said})
 	}
 	t.onStatus(params)
@@ -86,7 +86,7 @@ func (t *Task) notified(params jsontext.Value) {
 // withMeta returns an answer to the client with the server's _meta.
 func (t *Task) withMeta(answer jsontext.Value) jsontext.Value {
 	if t.upstream.meta.Kind() == '{' {
-		answer, _ = splice.Set(answer, t.upstream.meta, "_meta")
+		answer, _ = jsonedit.Set(answer, t.upstream.meta, "_meta")
 	}
 	return answer
 }

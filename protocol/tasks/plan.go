@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Dialect is the form of tasks that one side uses.
@@ -43,7 +43,7 @@ const (
 
 // SupportOf reads the support from a tool in the result of tools/list.
 func SupportOf(tool jsontext.Value) Support {
-	switch text, _ := splice.GetString(tool, "execution", "taskSupport"); text {
+	switch text, _ := jsonedit.GetString(tool, "execution", "taskSupport"); text {
 	case "optional":
 		return Optional
 	case "required":
@@ -97,6 +97,6 @@ func Decide(c Caller, server Dialect, s Support) (Plan, error) {
 // RequiresTasks reports whether a server refuses a call because the client did not declare the
 // tasks extension.
 func RequiresTasks(code int64, data jsontext.Value) bool {
-	_, named := splice.Get(data, "requiredCapabilities", "extensions", protocol.ExtensionTasks)
+	_, named := jsonedit.Get(data, "requiredCapabilities", "extensions", protocol.ExtensionTasks)
 	return named && code == protocol.CodeMissingCapability
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/mrtr"
 	"mcpd/protocol/rewrite"
-	"mcpd/protocol/splice"
 )
 
 // answered handles the server's answer to a request of the host.
@@ -47,8 +47,8 @@ func (t *Task) called(in Event) {
 	task, content := jsontext.Value(nil), false
 	switch t.o.ServerDialect {
 	case Core:
-		task, _ = splice.Get(in.Result, "task")
-		_, content = splice.Get(in.Result, "content")
+		task, _ = jsonedit.Get(in.Result, "task")
+		_, content = jsonedit.Get(in.Result, "content")
 	default:
 		switch mrtr.TypeOf(in.Result) {
 		case mrtr.Task:
@@ -62,7 +62,7 @@ func (t *Task) called(in Event) {
 		t.finish(in.Result, nil)
 		return
 	}
-	own, _ := splice.Get(task, "taskId")
+	own, _ := jsonedit.Get(task, "taskId")
 	if own.Kind() != '"' {
 		t.finish(nil, errors.New("the server made a task without an id"))
 		return
@@ -77,7 +77,7 @@ func (t *Task) called(in Event) {
 	t.storeAnswer(in.Result, task)
 	t.pace(task)
 	t.create()
-	if status, _ := splice.GetString(task, "status"); t.o.ServerDialect == Extension &&
+	if status, _ := jsonedit.GetString(task, "status"); t.o.ServerDialect == Extension &&
 		Status(status) != Working {
 		// The data of the status are in the answer to tasks/get (SEP-2663).
 		t.pollCall = t.call("tasks/get", t.about())
@@ -136,14 +136,14 @@ func (t *Task) polled(in Event) {
 // onStatus handles the server's state of the task. A core server sends its questions and the
 // outcome while tasks/result is open.
 func (t *Task) onStatus(task jsontext.Value) {
-	if message, _ := splice.GetString(task, "statusMessage"); message != t.message {
+	if message, _ := jsonedit.GetString(task, "statusMessage"); message != t.message {
 		t.message, t.updated = message, t.now
-		if status, _ := splice.GetString(task, "status"); t.passes() && t.creator == 0 &&
+		if status, _ := jsonedit.GetString(task, "status"); t.passes() && t.creator == 0 &&
 			Status(status) == t.status {
 			t.do(Effect{Do: Tell}) // as the server reported it
 		}
 	}
-	text, _ := splice.GetString(task, "status")
+	text, _ := jsonedit.GetString(task, "status")
 	switch s := Status(text); {
 	case s == Cancelled:
 		t.end(Cancelled)
@@ -158,11 +158,11 @@ func (t *Task) onStatus(task jsontext.Value) {
 	case s == InputRequired:
 		t.onInputRequests(task)
 	case s == Completed:
-		result, _ := splice.Get(task, "result")
+		result, _ := jsonedit.Get(task, "result")
 		t.finish(result.Clone(), nil)
 		return
 	case s == Failed:
-		failure, _ := splice.Get(task, "error")
+		failure, _ := jsonedit.Get(task, "error")
 		t.finish(nil, taskError(failure))
 		return
 	}
@@ -174,15 +174,15 @@ func (t *Task) onStatus(task jsontext.Value) {
 // taskError returns the error in a failed task.
 func taskError(failure jsontext.Value) error {
 	e := &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "the task failed"}
-	if code, _ := splice.Get(failure, "code"); code.Kind() == '0' {
+	if code, _ := jsonedit.Get(failure, "code"); code.Kind() == '0' {
 		if n, err := strconv.ParseInt(string(code), 10, 64); err == nil {
 			e.Code = n
 		}
 	}
-	if message, ok := splice.GetString(failure, "message"); ok {
+	if message, ok := jsonedit.GetString(failure, "message"); ok {
 		e.Message = message
 	}
-	if data, ok := splice.Get(failure, "data"); ok {
+	if data, ok := jsonedit.Get(failure, "data"); ok {
 		e.Data = data.Clone()
 	}
 	return e
@@ -211,8 +211,8 @@ func (t *Task) required(result jsontext.Value) {
 // onInputRequests handles the questions of an extension task. A key identifies one question for the
 // whole life of the task.
 func (t *Task) onInputRequests(task jsontext.Value) {
-	requests, _ := splice.Get(task, "inputRequests")
-	required, err := splice.Set(jsontext.Value(`{}`), requests, "inputRequests")
+	requests, _ := jsonedit.Get(task, "inputRequests")
+	required, err := jsonedit.Set(jsontext.Value(`{}`), requests, "inputRequests")
 	if err != nil {
 		return
 	}
@@ -235,7 +235,7 @@ func (t *Task) onInputRequests(task jsontext.Value) {
 func (t *Task) translateResult(result jsontext.Value) (jsontext.Value, error) {
 	result = withoutTaskID(result.Clone())
 	if t.o.Server.Has(protocol.ResultType) && len(result) > 0 {
-		result, _ = splice.Set(result, complete, "resultType")
+		result, _ = jsonedit.Set(result, complete, "resultType")
 	}
 	said, err := rewrite.Result("tools/call", t.o.Server, t.o.Client, result, rewrite.Options{})
 	switch {

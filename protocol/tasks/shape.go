@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/mrtr"
-	"mcpd/protocol/splice"
 )
 
 // Status is the status of a task. Both dialects use the same words.
@@ -40,11 +40,11 @@ func (t *Task) Object() jsontext.Value {
 	of := names[t.o.ClientDialect]
 	o := jsontext.Value("{}")
 	// o is an object, so Set cannot fail.
-	set := func(name string, value jsontext.Value) { o, _ = splice.Set(o, value, name) }
-	set("taskId", splice.Quote(t.o.ID))
-	set("status", splice.Quote(string(t.status)))
+	set := func(name string, value jsontext.Value) { o, _ = jsonedit.Set(o, value, name) }
+	set("taskId", jsonedit.Quote(t.o.ID))
+	set("status", jsonedit.Quote(string(t.status)))
 	if t.message != "" {
-		set("statusMessage", splice.Quote(t.message))
+		set("statusMessage", jsonedit.Quote(t.message))
 	}
 	made, updated := moment(t.created), moment(t.updated)
 	ttl, poll := millis(t.ttl), millis(t.poll)
@@ -69,23 +69,23 @@ func (t *Task) Object() jsontext.Value {
 // Detail returns the task with the data of its status, as the extension requires.
 func (t *Task) Detail() jsontext.Value {
 	o := t.Object()
-	set := func(name string, value jsontext.Value) { o, _ = splice.Set(o, value, name) }
+	set := func(name string, value jsontext.Value) { o, _ = jsonedit.Set(o, value, name) }
 	switch {
 	case t.status == InputRequired:
 		var inputs []mrtr.Input
 		for _, in := range t.inputs {
 			inputs = append(inputs, mrtr.Embed(in.key, in.kind.Method(), in.params))
 		}
-		requests, _ := splice.Get(mrtr.Required{Inputs: inputs}.Result(), "inputRequests")
+		requests, _ := jsonedit.Get(mrtr.Required{Inputs: inputs}.Result(), "inputRequests")
 		set("inputRequests", requests)
 	case t.status == Completed:
 		set("result", t.result)
 	case t.status == Failed:
 		e := protocol.Translate(t.err, t.o.Client)
-		failure, _ := splice.Set(nil, strconv.AppendInt(nil, e.Code, 10), "code")
-		failure, _ = splice.Set(failure, splice.Quote(e.Message), "message")
+		failure, _ := jsonedit.Set(nil, strconv.AppendInt(nil, e.Code, 10), "code")
+		failure, _ = jsonedit.Set(failure, jsonedit.Quote(e.Message), "message")
 		if len(e.Data) > 0 {
-			failure, _ = splice.Set(failure, e.Data, "data")
+			failure, _ = jsonedit.Set(failure, e.Data, "data")
 		}
 		set("error", failure)
 	}
@@ -95,10 +95,10 @@ func (t *Task) Detail() jsontext.Value {
 // creation returns the answer to the client's tools/call.
 func (t *Task) creation() jsontext.Value {
 	if t.o.ClientDialect == Core {
-		o, _ := splice.Set(nil, t.Object(), "task")
+		o, _ := jsonedit.Set(nil, t.Object(), "task")
 		return t.withMeta(o)
 	}
-	o, _ := splice.Set(t.Object(), jsontext.Value(`"task"`), "resultType")
+	o, _ := jsonedit.Set(t.Object(), jsontext.Value(`"task"`), "resultType")
 	return o
 }
 
@@ -107,8 +107,8 @@ var complete = jsontext.Value(`"complete"`)
 // withTaskID marks a message as belonging to the task (2025-11-25 §basic/utilities/tasks, "Related
 // Task Metadata").
 func (t *Task) withTaskID(message jsontext.Value) jsontext.Value {
-	id, _ := splice.Set(nil, splice.Quote(t.o.ID), "taskId")
-	if changed, err := splice.Set(message, id, "_meta", protocol.MetaRelatedTask); err == nil {
+	id, _ := jsonedit.Set(nil, jsonedit.Quote(t.o.ID), "taskId")
+	if changed, err := jsonedit.Set(message, id, "_meta", protocol.MetaRelatedTask); err == nil {
 		return changed
 	}
 	return message
@@ -116,23 +116,24 @@ func (t *Task) withTaskID(message jsontext.Value) jsontext.Value {
 
 // withoutTaskID removes the server's id of the task from a message.
 func withoutTaskID(message jsontext.Value) jsontext.Value {
-	message, gone := splice.Delete(message, "_meta", protocol.MetaRelatedTask)
-	if meta, _ := splice.Get(message, "_meta"); gone && splice.Len(meta) == 0 && string(meta) == "{}" {
-		message, _ = splice.Delete(message, "_meta")
+	message, gone := jsonedit.Delete(message, "_meta", protocol.MetaRelatedTask)
+	if meta, _ := jsonedit.Get(message, "_meta"); gone && jsonedit.Len(meta) == 0 &&
+		string(meta) == "{}" {
+		message, _ = jsonedit.Delete(message, "_meta")
 	}
 	return message
 }
 
 // moment formats a time as both dialects require (ISO 8601).
 func moment(at time.Time) jsontext.Value {
-	return splice.Quote(at.UTC().Format("2006-01-02T15:04:05.000Z"))
+	return jsonedit.Quote(at.UTC().Format("2006-01-02T15:04:05.000Z"))
 }
 
 func millis(d time.Duration) jsontext.Value { return strconv.AppendInt(nil, d.Milliseconds(), 10) }
 
 // duration reads milliseconds. It returns false if the member is null, absent or not a number.
 func duration(o jsontext.Value, name string) (time.Duration, bool) {
-	raw, _ := splice.Get(o, name)
+	raw, _ := jsonedit.Get(o, name)
 	if raw.Kind() != '0' {
 		return 0, false
 	}
@@ -150,7 +151,7 @@ func TTLOf(task jsontext.Value) (time.Duration, error) {
 	if task.Kind() != '{' {
 		return 0, protocol.InvalidParams("params.task is not an object")
 	}
-	wish, given := splice.Get(task, "ttl")
+	wish, given := jsonedit.Get(task, "ttl")
 	switch ttl, ok := duration(task, "ttl"); {
 	case !given || wish.Kind() == 'n' || ok && ttl == 0:
 		return DefaultTTL, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // Options are the settings of a task.
@@ -145,8 +145,8 @@ func (t *Task) start(request uint64) {
 	default:
 		t.creator = request
 	}
-	if _, asked := splice.Get(params, "task"); t.o.ServerDialect == Core && !asked {
-		params, _ = splice.Set(params, millis(t.ttl), "task", "ttl")
+	if _, asked := jsonedit.Get(params, "task"); t.o.ServerDialect == Core && !asked {
+		params, _ = jsonedit.Set(params, millis(t.ttl), "task", "ttl")
 	}
 	t.toolCall = t.call("tools/call", params)
 }
@@ -160,7 +160,7 @@ func (t *Task) call(method string, params jsontext.Value) uint64 {
 
 // about returns the params of a request about the task.
 func (t *Task) about() jsontext.Value {
-	params, _ := splice.Set(nil, t.upstreamID, "taskId")
+	params, _ := jsonedit.Set(nil, t.upstreamID, "taskId")
 	return params
 }
 
@@ -206,7 +206,7 @@ func (t *Task) ask(in Event) {
 	case "tasks/get":
 		o := t.withMeta(t.Object())
 		if t.o.ClientDialect == Extension {
-			o, _ = splice.Set(t.Detail(), complete, "resultType")
+			o, _ = jsonedit.Set(t.Detail(), complete, "resultType")
 		}
 		t.do(Effect{Do: Deliver, Request: in.Request, Result: o})
 	case "tasks/result":
@@ -312,7 +312,7 @@ func (t *Task) finish(result jsontext.Value, err error) {
 		}
 		t.create()
 	}
-	failed, _ := splice.Get(result, "isError")
+	failed, _ := jsonedit.Get(result, "isError")
 	t.result, t.err = result, err
 	if err != nil || t.o.ClientDialect == Core && failed.Kind() == 't' {
 		t.end(Failed)

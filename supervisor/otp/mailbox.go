@@ -8,7 +8,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"mcpd/internal/water"
+	"mcpd/internal/highwater"
 )
 
 // mailbox is the queue in front of one process. It replaces protoactor's own mailboxes, which
@@ -47,8 +47,8 @@ type mailbox struct {
 	oversized atomic.Bool
 	taken     int // waiting entries that count against the limit
 	limit     int
-	mark      *water.Mark // high-water mark of all mailboxes with the same label
-	running   bool        // a goroutine works here or is about to
+	mark      *highwater.Mark // high-water mark of all mailboxes with the same label
+	running   bool            // a goroutine works here or is about to
 	open      bool
 	closed    bool
 	isolated  bool

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"sync"
 
-	"mcpd/internal/water"
+	"mcpd/internal/highwater"
 )
 
 // boxMarks are the high-water marks of the mailboxes, by label. Labels are written in specs, so
@@ -12,11 +12,11 @@ import (
 type boxMarks struct{ all sync.Map } // label -> *boxMark
 
 type boxMark struct {
-	most, limit water.Mark
+	most, limit highwater.Mark
 }
 
 // of returns the mark for a mailbox with this limit.
-func (b *boxMarks) of(label string, limit int) *water.Mark {
+func (b *boxMarks) of(label string, limit int) *highwater.Mark {
 	v, ok := b.all.Load(label)
 	if !ok {
 		v, _ = b.all.LoadOrStore(label, &boxMark{})

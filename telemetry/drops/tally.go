@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"time"
 
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/telemetry"
 )
 
@@ -116,7 +116,7 @@ func (t *Tally) forget(now time.Time) {
 
 // Due returns the events that have waited long enough and are to be emitted now.
 func (t *Tally) Due(now time.Time) (due []telemetry.Event) {
-	for _, s := range order.SortedBy(t.sums, kind.compare) {
+	for _, s := range sortedmap.SortedBy(t.sums, kind.compare) {
 		if s.waits() && s.over(now) {
 			due = append(due, s.take(now))
 		}
@@ -136,7 +136,7 @@ func (t *Tally) Next(now time.Time) (wait time.Duration, any bool) {
 
 // Rest returns the events for all unreported drops. It is for a caller that ends.
 func (t *Tally) Rest() (rest []telemetry.Event) {
-	for _, s := range order.SortedBy(t.sums, kind.compare) {
+	for _, s := range sortedmap.SortedBy(t.sums, kind.compare) {
 		if s.waits() {
 			rest = append(rest, s.event())
 		}

@@ -7,10 +7,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/negotiation"
 	"mcpd/protocol/subscription"
-	"mcpd/protocol/terms"
 	"mcpd/transport/streamable"
 )
 
@@ -36,22 +36,22 @@ func (q *request) call() {
 	}
 	var params jsontext.Value
 	if q.r.URL.Query().Has(retryParameter) {
-		_, answers := splice.Get(body, "inputResponses")
-		_, state := splice.Get(body, "requestState")
+		_, answers := jsonedit.Get(body, "inputResponses")
+		_, state := jsonedit.Get(body, "requestState")
 		if !answers && !state {
 			q.fail(q.w, q.r, q.target.Endpoint,
 				protocol.InvalidParams("a retry has inputResponses or requestState beside arguments"))
 			return
 		}
-		params = splice.Without(body, "_meta", "name")
+		params = jsonedit.Without(body, "_meta", "name")
 	} else {
 		params = append(append(jsontext.Value(`{"arguments":`), body...), '}')
 	}
-	params, _ = splice.Set(params, splice.Quote(q.target.Name), "name") // params is an object
+	params, _ = jsonedit.Set(params, jsonedit.Quote(q.target.Name), "name") // params is an object
 	e := newExchange(params)
-	e.streams = q.client.Has(terms.Streaming) && streamable.TakesEvents(q.r)
+	e.streams = q.client.Has(negotiation.Streaming) && streamable.TakesEvents(q.r)
 	if e.streams {
-		e.progress = q.client.Has(terms.Progress) // S3-40
+		e.progress = q.client.Has(negotiation.Progress) // S3-40
 		e.level = q.client.LogLevel()
 	}
 	q.exchange("tools/call", e)
@@ -60,7 +60,7 @@ func (q *request) call() {
 // read reads a resource.
 func (q *request) read() {
 	// Set turns an empty value into an object.
-	params, _ := splice.Set(nil, splice.Quote(q.target.Name), "uri")
+	params, _ := jsonedit.Set(nil, jsonedit.Quote(q.target.Name), "uri")
 	q.exchange("resources/read", newExchange(params))
 }
 
@@ -94,7 +94,7 @@ func (q *request) exchange(method string, e *exchange) {
 // leave cancels a request that has no outcome yet, if its client has declared that it cancels
 // (S3-41, S3-42).
 func (q *request) cancelIfDeclared(e *exchange) {
-	if !e.ended() && q.client.Has(terms.Cancellation) {
+	if !e.ended() && q.client.Has(negotiation.Cancellation) {
 		q.session.Cancel(e)
 	}
 }
@@ -161,16 +161,16 @@ func granted(news []jsonrpc.Message) bool {
 	if len(news) == 0 || news[0].Method != acknowledged {
 		return false
 	}
-	uris, _ := splice.Get(news[0].Params, "notifications", "resourceSubscriptions")
-	return splice.Len(uris) > 0
+	uris, _ := jsonedit.Get(news[0].Params, "notifications", "resourceSubscriptions")
+	return jsonedit.Len(uris) > 0
 }
 
 // eventOf turns a notification into an event, and drops the members that only JSON-RPC needs, to
 // tell requests apart.
 func eventOf(m jsonrpc.Message) streamable.Event {
-	data, _ := splice.Delete(m.Params, "_meta", protocol.MetaSubscriptionID)
-	if meta, _ := splice.Get(data, "_meta"); string(meta) == "{}" {
-		data, _ = splice.Delete(data, "_meta")
+	data, _ := jsonedit.Delete(m.Params, "_meta", protocol.MetaSubscriptionID)
+	if meta, _ := jsonedit.Get(data, "_meta"); string(meta) == "{}" {
+		data, _ = jsonedit.Delete(data, "_meta")
 	}
 	return streamable.Event{Name: strings.TrimPrefix(m.Method, "notifications/"), Data: data}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -22,8 +22,8 @@ func TestCallHasTheBodyForArguments(t *testing.T) {
 	for body, want := range map[string]string{"": `{}`, `{"a": {"b": 1}}`: `{"a": {"b": 1}}`} {
 		r.do("POST", "/tool/files__read", body, SessionHeader, id)
 		m := r.sessions[id].last()
-		name, _ := splice.GetString(m.Params, "name")
-		arguments, _ := splice.Get(m.Params, "arguments")
+		name, _ := jsonedit.GetString(m.Params, "name")
+		arguments, _ := jsonedit.Get(m.Params, "arguments")
 		if m.Method != "tools/call" || name != "files__read" || string(arguments) != want {
 			t.Errorf("body %s becomes %s %s", body, m.Method, m.Params)
 		}
@@ -32,13 +32,13 @@ func TestCallHasTheBodyForArguments(t *testing.T) {
 	r.do("POST", "/tool/ask?retry",
 		`{"name":"other","_meta":{"x":1},"arguments":{"a":1},"inputResponses":{"q":{}},"requestState":"s"}`, SessionHeader, id)
 	m := r.sessions[id].last()
-	if name, _ := splice.GetString(m.Params, "name"); name != "ask" {
+	if name, _ := jsonedit.GetString(m.Params, "name"); name != "ask" {
 		t.Errorf("retried %q", name)
 	}
-	if _, ok := splice.Get(m.Params, "_meta", "x"); ok {
+	if _, ok := jsonedit.Get(m.Params, "_meta", "x"); ok {
 		t.Errorf("a client sets _meta: %s", m.Params)
 	}
-	if state, _ := splice.GetString(m.Params, "requestState"); state != "s" {
+	if state, _ := jsonedit.GetString(m.Params, "requestState"); state != "s" {
 		t.Errorf("without its state: %s", m.Params)
 	}
 	before := len(r.sessions[id].asked)
@@ -92,7 +92,7 @@ func reporting(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
 		_ = out.Send(jsonrpc.Notification("notifications/progress",
 			jsontext.Value(`{"progressToken":`+string(token)+`,"progress":1}`)))
 	}
-	if level, ok := splice.GetString(m.Params, "_meta", protocol.MetaLogLevel); ok {
+	if level, ok := jsonedit.GetString(m.Params, "_meta", protocol.MetaLogLevel); ok {
 		_ = out.Send(jsonrpc.Notification("notifications/message",
 			jsontext.Value(`{"level":"`+level+`","data":"x"}`)))
 	}
@@ -195,7 +195,7 @@ func TestCancellationIsForThoseWhoDeclaredIt(t *testing.T) {
 
 // subscribed confirms a subscription, sends one change, and ends when the test does.
 func subscribed(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
-	uris, _ := splice.Get(m.Params, "notifications", "resourceSubscriptions")
+	uris, _ := jsonedit.Get(m.Params, "notifications", "resourceSubscriptions")
 	_ = out.Send(jsonrpc.Notification(acknowledged,
 		jsontext.Value(`{"notifications":{"resourceSubscriptions":`+string(uris)+`}}`)))
 	_ = out.Send(jsonrpc.Notification("notifications/resources/updated",

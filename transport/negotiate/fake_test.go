@@ -12,14 +12,14 @@ import (
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
 
 // fake is a Host with sessions in memory, whose requests run scripts by method.
 type fake struct {
-	rules   terms.Rules
+	rules   negotiation.Rules
 	scripts map[string]func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error
 
 	mu        sync.Mutex
@@ -33,7 +33,7 @@ type fakeSession struct {
 	*fake
 	id    string
 	at    streamable.Endpoint
-	terms *terms.Client
+	terms *negotiation.Client
 
 	mu      sync.Mutex
 	touched int
@@ -68,16 +68,17 @@ func (f *fake) Target(r *http.Request) (Target, *protocol.Error) {
 	}
 	switch place {
 	case "resource":
-		t.Place = terms.Resource
+		t.Place = negotiation.Resource
 	case "subscription":
-		t.Place = terms.Subscription
+		t.Place = negotiation.Subscription
 	}
 	return t, nil
 }
 
-func (f *fake) Rules(streamable.Endpoint) terms.Rules { return f.rules }
+func (f *fake) Rules(streamable.Endpoint) negotiation.Rules { return f.rules }
 
-func (f *fake) Open(_ context.Context, ep streamable.Endpoint, c *terms.Client) (Session, error) {
+func (f *fake) Open(_ context.Context, ep streamable.Endpoint,
+	c *negotiation.Client) (Session, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := &fakeSession{fake: f, id: fmt.Sprintf("session-%d", len(f.sessions)+1), at: ep, terms: c}
@@ -103,10 +104,10 @@ func (f *fake) Anonymous(context.Context, streamable.Endpoint) (Session, error) 
 	return f.anonymous, nil
 }
 
-func (s *fakeSession) ID() string                { return s.id }
-func (s *fakeSession) Version() protocol.Version { return protocol.Latest }
-func (s *fakeSession) Terms() *terms.Client      { return s.terms }
-func (s *fakeSession) Cancel(transport.Sink)     { s.cancelled <- struct{}{} }
+func (s *fakeSession) ID() string                      { return s.id }
+func (s *fakeSession) Version() protocol.Version       { return protocol.Latest }
+func (s *fakeSession) Negotiated() *negotiation.Client { return s.terms }
+func (s *fakeSession) Cancel(transport.Sink)           { s.cancelled <- struct{}{} }
 
 func (s *fakeSession) Touch() {
 	s.mu.Lock()

@@ -11,7 +11,7 @@ import (
 
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 	"mcpd/transport/streamable"
 )
 
@@ -38,9 +38,9 @@ type request struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	target  Target
-	rules   terms.Rules
+	rules   negotiation.Rules
 	session Session
-	client  *terms.Client
+	client  *negotiation.Client
 }
 
 // ServeHTTP implements http.Handler. It makes the checks of the MCP endpoint in the same order,
@@ -65,9 +65,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve dispatches the request by its path and method.
 func (q *request) serve() {
-	do := negotiation
+	do := negotiationVerbs
 	if !q.target.Negotiate {
-		do = places[q.target.Place]
+		do = placeVerbs[q.target.Place]
 	}
 	serve, ok := do[q.r.Method]
 	switch {
@@ -86,11 +86,11 @@ func (q *request) serve() {
 type verbs map[string]func(*request)
 
 var (
-	negotiation = verbs{http.MethodPost: (*request).negotiate, http.MethodDelete: (*request).end}
-	places      = []verbs{
-		terms.Tool:         {http.MethodPost: (*request).call},
-		terms.Resource:     {http.MethodGet: (*request).read},
-		terms.Subscription: {http.MethodGet: (*request).subscribe},
+	negotiationVerbs = verbs{http.MethodPost: (*request).negotiate, http.MethodDelete: (*request).end}
+	placeVerbs       = []verbs{
+		negotiation.Tool:         {http.MethodPost: (*request).call},
+		negotiation.Resource:     {http.MethodGet: (*request).read},
+		negotiation.Subscription: {http.MethodGet: (*request).subscribe},
 	}
 )
 
@@ -104,7 +104,7 @@ const (
 // enter finds the session of a request and checks the rules, or refuses the request (S3-31 to
 // S3-36, S3-44 to S3-46).
 func (q *request) enter() bool {
-	var client *terms.Client
+	var client *negotiation.Client
 	id, given := streamable.SessionID(q.r)
 	if given {
 		if !q.find(id) {
@@ -115,7 +115,7 @@ func (q *request) enter() bool {
 	need, ok := q.rules.Allows(q.target.Place, client)
 	switch {
 	case ok:
-	case client == nil && need == (terms.Need{}):
+	case client == nil && need == (negotiation.Need{}):
 		q.unknown(q.w, q.r, q.target.Endpoint, missingSession)
 		return false
 	default:
@@ -132,7 +132,7 @@ func (q *request) enter() bool {
 		q.fail(q.w, q.r, q.target.Endpoint, err)
 		return false
 	}
-	q.client = terms.Anonymous()
+	q.client = negotiation.Anonymous()
 	return true
 }
 
@@ -148,7 +148,7 @@ func (q *request) find(id string) bool {
 		return false
 	}
 	session.Touch()
-	q.session, q.client = session, session.Terms()
+	q.session, q.client = session, session.Negotiated()
 	return true
 }
 

@@ -14,9 +14,9 @@ import (
 	"go.uber.org/goleak"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 	"mcpd/transport"
 	"mcpd/transport/streamable"
 )
@@ -34,14 +34,15 @@ type rig struct {
 
 func start(t *testing.T, change func(f *fake)) *rig {
 	f := &fake{sessions: map[string]*fakeSession{}, cancelled: make(chan struct{}, 16)}
-	f.rules.Requires[terms.Tool].Capability,
-		f.rules.Requires[terms.Subscription].Capability = terms.Sampling, terms.Notifications
-	f.rules.Anonymous[terms.Tool], f.rules.Anonymous[terms.Resource] = true, true
+	f.rules.Requires[negotiation.Tool].Capability,
+		f.rules.Requires[negotiation.Subscription].Capability = negotiation.Sampling,
+		negotiation.Notifications
+	f.rules.Anonymous[negotiation.Tool], f.rules.Anonymous[negotiation.Resource] = true, true
 	f.scripts = map[string]func(*fakeSession, jsonrpc.Message, transport.Sink) error{
 		"server/discover": result(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{"subscribe":true}},` +
 			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"7"}}}`),
 		"tools/list": func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
-			if cursor, _ := splice.GetString(m.Params, "cursor"); cursor == "more" {
+			if cursor, _ := jsonedit.GetString(m.Params, "cursor"); cursor == "more" {
 				return result(`{"tools":[{"name":"b"}]}`)(s, m, out)
 			}
 			return result(`{"tools":[{"name":"a"}],"nextCursor":"more"}`)(s, m, out)
@@ -251,7 +252,7 @@ func TestWhoMayWhat(t *testing.T) {
 // An anonymous client that the table admits nowhere is told to negotiate where no capability would
 // help.
 func TestAnonymousIsToldToNegotiate(t *testing.T) {
-	r := start(t, func(f *fake) { f.rules.Anonymous[terms.Resource] = false })
+	r := start(t, func(f *fake) { f.rules.Anonymous[negotiation.Resource] = false })
 	if a := r.do("GET", "/resource/x", ""); a.StatusCode != 401 ||
 		!strings.Contains(a.body, missingSession) {
 		t.Errorf("%s %s", a.Status, a.body)
@@ -340,7 +341,7 @@ func TestBodyWithoutRoomIsToldToComeBack(t *testing.T) {
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		host := &fake{sessions: map[string]*fakeSession{}}
-		host.rules.Anonymous[terms.Tool] = true
+		host.rules.Anonymous[negotiation.Tool] = true
 		NewHandler(host, guard).ServeHTTP(w, r)
 		if w.Code != 503 || w.Header().Get("Retry-After") != "1" ||
 			!strings.Contains(w.Body.String(), "overloaded") {

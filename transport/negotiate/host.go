@@ -11,7 +11,7 @@ import (
 	"net/http"
 
 	"mcpd/protocol"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 	"mcpd/transport/streamable"
 )
 
@@ -19,7 +19,7 @@ import (
 type Target struct {
 	Endpoint  streamable.Endpoint
 	Negotiate bool // the negotiation itself; else Place and Name apply
-	Place     terms.Place
+	Place     negotiation.Place
 	Name      string // name of a tool, or URI of a resource
 }
 
@@ -28,9 +28,9 @@ type Host interface {
 	// Target resolves the path and authenticates the caller. It must not read the body.
 	Target(r *http.Request) (Target, *protocol.Error)
 	// Rules returns the rules of an endpoint.
-	Rules(ep streamable.Endpoint) terms.Rules
+	Rules(ep streamable.Endpoint) negotiation.Rules
 	// Open makes a session for a client that has declared its capabilities.
-	Open(ctx context.Context, ep streamable.Endpoint, c *terms.Client) (Session, error)
+	Open(ctx context.Context, ep streamable.Endpoint, c *negotiation.Client) (Session, error)
 	// Lookup finds a session that Open made for this endpoint and principal, or returns
 	// streamable.ErrNoSession (S3-37).
 	Lookup(ctx context.Context, ep streamable.Endpoint, id string) (Session, error)
@@ -47,8 +47,8 @@ type Session interface {
 	ID() string
 	// Version is the revision of the results.
 	Version() protocol.Version
-	// Terms returns the client's declaration; nil for an anonymous client.
-	Terms() *terms.Client
+	// Negotiated returns the client's declaration; nil for an anonymous client.
+	Negotiated() *negotiation.Client
 	// Close ends the session at the request of the client.
 	Close(ctx context.Context) error
 }

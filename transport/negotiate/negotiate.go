@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
-	"mcpd/protocol/terms"
+	"mcpd/protocol/negotiation"
 	"mcpd/transport/streamable"
 )
 
@@ -32,7 +32,7 @@ func (q *request) negotiate() {
 		q.refuse(q.w, q.r, q.target.Endpoint, why)
 		return
 	}
-	client, err := terms.ParseClient(body)
+	client, err := negotiation.ParseClient(body)
 	if err != nil {
 		q.fail(q.w, q.r, q.target.Endpoint, err)
 		return
@@ -40,9 +40,9 @@ func (q *request) negotiate() {
 	resumed := false
 	if id, given := streamable.SessionID(q.r); given {
 		if s, err := q.host.Lookup(q.context(), q.target.Endpoint, id); err == nil &&
-			s.Terms().Has(terms.Resume) {
+			s.Negotiated().Has(negotiation.Resume) {
 			s.Touch()
-			q.session, q.client, resumed = s, s.Terms(), true
+			q.session, q.client, resumed = s, s.Negotiated(), true
 		}
 	}
 	if !resumed {
@@ -83,7 +83,7 @@ func (q *request) close() {
 
 // discover asks the servers for their capabilities and lists. False means that the client has got
 // an error response, or has gone.
-func (q *request) discover() (s terms.Server, ok bool) {
+func (q *request) discover() (s negotiation.Server, ok bool) {
 	s.Rules = q.rules
 	result, e := q.inquire("server/discover", nil)
 	if e != nil {
@@ -116,9 +116,9 @@ func (q *request) names(method, list, member string) (names []string, e *jsonrpc
 		if e != nil {
 			return nil, e
 		}
-		items, _ := splice.Get(result, list)
-		for item := range splice.Elements(items) {
-			if name, ok := splice.GetString(item, member); ok && len(names) < maxListed {
+		items, _ := jsonedit.Get(result, list)
+		for item := range jsonedit.Elements(items) {
+			if name, ok := jsonedit.GetString(item, member); ok && len(names) < maxListed {
 				names = append(names, name)
 			}
 		}
@@ -126,7 +126,7 @@ func (q *request) names(method, list, member string) (names []string, e *jsonrpc
 		if cursor == nil || len(names) >= maxListed {
 			return names, nil
 		}
-		params, _ = splice.Set(nil, cursor, "cursor") // an empty value becomes an object
+		params, _ = jsonedit.Set(nil, cursor, "cursor") // an empty value becomes an object
 	}
 }
 

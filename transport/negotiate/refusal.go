@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport/streamable"
 )
 
@@ -89,7 +89,7 @@ func (h *Handler) failed(w http.ResponseWriter, e *jsonrpc.Error) {
 }
 
 func statusOf(e *jsonrpc.Error) int {
-	reason, _ := splice.GetString(e.Data, "reason")
+	reason, _ := jsonedit.GetString(e.Data, "reason")
 	if status, ok := outcomes[reason]; ok {
 		if reason == protocol.ConditionOverloaded.String() && mayBeExecuted(e) {
 			return http.StatusBadGateway
@@ -112,4 +112,4 @@ func statusOf(e *jsonrpc.Error) int {
 
 // mayBeExecuted reports whether a server may have executed the request. Then no proxy or HTTP
 // library may retry it by itself, as they do after a 503.
-func mayBeExecuted(e *jsonrpc.Error) bool { return splice.Kind(e.Data, "maybeExecuted") == 't' }
+func mayBeExecuted(e *jsonrpc.Error) bool { return jsonedit.Kind(e.Data, "maybeExecuted") == 't' }

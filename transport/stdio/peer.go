@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/protocol/subscription"
 	"mcpd/transport"
 )
@@ -42,7 +42,7 @@ func (s *server) cancelled(m jsonrpc.Message) bool {
 	if m.Method != cancelling {
 		return false
 	}
-	raw, _ := splice.Get(m.Params, "requestId")
+	raw, _ := jsonedit.Get(m.Params, "requestId")
 	id, err := jsonrpc.ParseID(raw)
 	if err != nil {
 		return false
@@ -109,6 +109,6 @@ func (s *server) endSubscription(m jsonrpc.Message) {
 		s.respond(m)
 	}
 	// Set turns an empty value into an object.
-	params, _ := splice.Set(nil, jsontext.Value(m.ID.Raw()), "requestId")
+	params, _ := jsonedit.Set(nil, jsontext.Value(m.ID.Raw()), "requestId")
 	s.respond(jsonrpc.Notification(cancelling, params))
 }

@@ -5,8 +5,8 @@ import (
 
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // Mirror sets the function that returns the mirrored arguments of a tool, for the revisions that
@@ -23,7 +23,7 @@ func (c *Client) fields(m jsonrpc.Message) []headers.Field {
 	}
 	r := headers.Request{Method: m.Method, Params: m.Params}
 	if m.Method == "tools/call" && c.mirrored != nil {
-		name, _ := splice.GetString(m.Params, "name")
+		name, _ := jsonedit.GetString(m.Params, "name")
 		r.Mirrored = c.mirrored(name)
 	}
 	fields, _ := r.Fields() // no fields after an error

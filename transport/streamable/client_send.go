@@ -3,8 +3,8 @@ package streamable
 import (
 	"context"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -65,7 +65,7 @@ func (c *Client) send(m jsonrpc.Message, by transport.Lender) error {
 		o.opens = make(chan struct{})
 		c.gate = o.opens
 	case "notifications/cancelled":
-		if raw, ok := splice.Get(m.Params, "requestId"); ok {
+		if raw, ok := jsonedit.Get(m.Params, "requestId"); ok {
 			o.cancels, _ = jsonrpc.ParseID(raw) // an invalid id cancels nothing
 		}
 	}
@@ -95,7 +95,7 @@ func (c *Client) sendStateless(m jsonrpc.Message) {
 	if m.Method != "notifications/cancelled" {
 		return
 	}
-	raw, _ := splice.Get(m.Params, "requestId")
+	raw, _ := jsonedit.Get(m.Params, "requestId")
 	id, err := jsonrpc.ParseID(raw)
 	if err != nil {
 		return

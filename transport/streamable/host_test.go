@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -94,7 +94,7 @@ func (h *testHost) Open(_ context.Context, ep Endpoint, init jsonrpc.Message, ou
 	if h.openErr != nil {
 		return nil, h.openErr
 	}
-	name, _ := splice.GetString(init.Params, "protocolVersion")
+	name, _ := jsonedit.GetString(init.Params, "protocolVersion")
 	v, ok := protocol.ParseVersion(name)
 	if !ok && h.late > 0 {
 		time.AfterFunc(h.late, func() {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -24,7 +24,7 @@ func TestAnswersThatWaitOverHTTP2(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
 		r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		id, _ := splice.Get(body, "id")
+		id, _ := jsonedit.Get(body, "id")
 		if r.ProtoMajor == 2 {
 			streams.Add(1)
 		}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 )
 
 // openingKeepAlive is how long the answer to initialize may be delayed: as long as the official
@@ -114,10 +114,10 @@ func (h *Handler) outcomeStatus(w http.ResponseWriter, p *reply) int {
 	if p.batch || e == nil {
 		return errorStatus(e, p.version)
 	}
-	reason, _ := splice.GetString(e.Data, "reason")
+	reason, _ := jsonedit.GetString(e.Data, "reason")
 	status, busy := temporaryStatuses[reason]
 	wait := protocol.RetryAfter(e)
-	if !busy || wait <= 0 || splice.Kind(e.Data, "maybeExecuted") == 't' {
+	if !busy || wait <= 0 || jsonedit.Kind(e.Data, "maybeExecuted") == 't' {
 		return errorStatus(e, p.version)
 	}
 	SetRetryAfter(w, wait)

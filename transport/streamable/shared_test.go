@@ -16,8 +16,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
-	"mcpd/protocol/splice"
 	"mcpd/transport"
 )
 
@@ -38,7 +38,7 @@ func TestMessagesAreNobodyElses(t *testing.T) {
 	const most, calls = 512 << 10, 40
 	host := newTestHost(t)
 	host.scripts["echo"] = func(_ *testSession, m jsonrpc.Message, out transport.Sink) {
-		p, _ := splice.Get(m.Params, "p")
+		p, _ := jsonedit.Get(m.Params, "p")
 		was := bytes.Clone(p)
 		time.Sleep(time.Duration(len(p)%7) * time.Millisecond) // others are read in the meantime
 		if !bytes.Equal(p, was) {
@@ -124,11 +124,11 @@ func talk(t *testing.T, c *Client, mark byte, calls int, size func() int) error 
 			if err != nil {
 				return err
 			}
-			p, _ := splice.Get(in.Message.Result, "p")
+			p, _ := jsonedit.Get(in.Message.Result, "p")
 			n, asked := sizes[in.Message.ID]
 			switch {
 			case in.Message.Method != "":
-				if p, _ = splice.Get(in.Message.Params, "p"); !isMarked(p, mark, len(p)-2) {
+				if p, _ = jsonedit.Get(in.Message.Params, "p"); !isMarked(p, mark, len(p)-2) {
 					return fmt.Errorf("a notification has another's bytes")
 				}
 			case !asked && in.Err == nil: // cancelled

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mcpd/internal/clock"
-	"mcpd/internal/water"
+	"mcpd/internal/highwater"
 )
 
 // Limits of the events that are stored for clients that read slowly or reconnect (2025-11-25
@@ -136,8 +136,8 @@ func (s *Store) Bytes() int64 { return s.used.Load() }
 
 // Marks are the high-water marks of a Store's queues.
 type Marks struct {
-	Events, Bytes water.Mark // waiting for one client
-	History       water.Mark // bytes stored for all sessions
+	Events, Bytes highwater.Mark // waiting for one client
+	History       highwater.Mark // bytes stored for all sessions
 }
 
 // Marks returns the high-water marks of this Store.

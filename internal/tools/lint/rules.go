@@ -42,7 +42,7 @@ var rules = []rule{
 		name: "strictjson",
 		in:   []string{"protocol", "actors", "transport", "gateway"},
 		find: imports("encoding/json"),
-		do: "it accepts duplicate keys and changes numbers: use protocol/jsonrpc, protocol/splice " +
+		do: "it accepts duplicate keys and changes numbers: use protocol/jsonrpc, protocol/jsonedit " +
 			"or github.com/go-json-experiment/json",
 	},
 	{

@@ -5,7 +5,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 )
 
 // Whole is the pause of the whole server, nil unless the whole server is quarantined.
@@ -20,7 +20,7 @@ func (t *Table) WorstPause() (worst *Pause) {
 	if t.whole != nil {
 		return t.whole
 	}
-	for _, p := range order.SortedBy(t.pauses, tenant.Key.Compare) {
+	for _, p := range sortedmap.SortedBy(t.pauses, tenant.Key.Compare) {
 		if p.Down && (worst == nil || p.Times > worst.Times ||
 			p.Times == worst.Times && p.Since.Before(worst.Since)) {
 			worst = p

@@ -6,7 +6,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 )
 
 // Draw returns a random duration from 0 to below n, which varies the pauses.
@@ -100,7 +100,7 @@ func (t *Table) Step(now time.Time, draw Draw, in Event) []Effect {
 
 // restore schedules all pending pauses again.
 func (s *step) restore() {
-	for key := range order.SortedBy(s.pauses, tenant.Key.Compare) {
+	for key := range sortedmap.SortedBy(s.pauses, tenant.Key.Compare) {
 		s.retry(key)
 	}
 	if s.away != nil { // the connection that dialled may have reported to the previous incarnation

@@ -9,7 +9,7 @@ import (
 
 	"mcpd/gateway/tenant"
 	"mcpd/internal/clock"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 )
 
@@ -38,7 +38,7 @@ func (t *Table) Save(identity string) jsontext.Value {
 		return nil
 	}
 	v := saved{Identity: identity, Whole: t.whole}
-	for key, p := range order.SortedBy(t.pauses, tenant.Key.Compare) {
+	for key, p := range sortedmap.SortedBy(t.pauses, tenant.Key.Compare) {
 		if p.Quarantined() && key.Share != tenant.BySession {
 			v.Connections = append(v.Connections, savedPause{
 				key.Share, key.Principal, key.Fingerprint, key.Modern, key.Instance, p,

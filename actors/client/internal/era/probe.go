@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"mcpd/protocol"
+	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/session"
-	"mcpd/protocol/splice"
 	"mcpd/transport/streamable"
 )
 
@@ -124,9 +124,9 @@ func supported(e *jsonrpc.Error) (names []string) {
 	if e.Code != protocol.CodeUnsupportedVersion {
 		return nil
 	}
-	list, _ := splice.Get(e.Data, "supported")
-	for name := range splice.Elements(list) {
-		if text, ok := splice.Unquote(name); ok {
+	list, _ := jsonedit.Get(e.Data, "supported")
+	for name := range jsonedit.Elements(list) {
+		if text, ok := jsonedit.Unquote(name); ok {
 			names = append(names, text)
 		}
 	}

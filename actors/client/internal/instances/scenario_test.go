@@ -14,7 +14,7 @@ import (
 	"mcpd/actors/client/internal/questions"
 	"mcpd/actors/request"
 	"mcpd/gateway/tenant"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 )
 
 var update = flag.Bool("update", false,
@@ -180,7 +180,7 @@ func (s *scene) passable() {
 
 func (s *scene) wait(d time.Duration) {
 	s.to.Now = s.to.Now.Add(d)
-	for who, at := range order.Sorted(s.due) {
+	for who, at := range sortedmap.Sorted(s.due) {
 		if s.to.Now.Before(at) {
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/supervisor/otp"
 )
 
@@ -114,7 +114,7 @@ func (s *step) wish(in Event) {
 
 // grant answers the wishes.
 func (s *step) grant(refused error) {
-	for session, w := range order.Sorted(s.wishes) {
+	for session, w := range sortedmap.Sorted(s.wishes) {
 		e := Effect{Do: Grant, Waiter: w.from}
 		if w.level {
 			e.Err = refused
@@ -132,7 +132,7 @@ func (s *step) leave(session string) {
 		s.do(Effect{Do: Grant, Waiter: w.from, Err: otp.ErrNoProc})
 	}
 	s.level(session, "", false)
-	for uri, who := range order.Sorted(s.uris) {
+	for uri, who := range sortedmap.Sorted(s.uris) {
 		if _, wants := who[session]; wants && s.letGo(uri, session) && s.to.Ready {
 			s.follow(uri, false, false)
 		}
@@ -141,8 +141,8 @@ func (s *step) leave(session string) {
 
 // regain restores what was wanted before the table was given up.
 func (s *step) regain(in Event) {
-	for uri, who := range order.Sorted(in.Resources) {
-		for session, agreed := range order.Sorted(who) {
+	for uri, who := range sortedmap.Sorted(in.Resources) {
+		for session, agreed := range sortedmap.Sorted(who) {
 			s.hold(uri, session, agreed)
 		}
 		if s.to.Ready {
@@ -164,13 +164,13 @@ func (s *step) regain(in Event) {
 // resource that was subscribed to before has changed meanwhile: that counts as a change.
 func (s *step) restore() {
 	s.askLevel(s.verbose())
-	for uri, who := range order.Sorted(s.uris) {
+	for uri, who := range sortedmap.Sorted(s.uris) {
 		maps.DeleteFunc(who, func(_ string, agreed bool) bool { return !agreed })
 		if len(who) == 0 {
 			s.drop(uri)
 			continue
 		}
-		for session := range order.Sorted(who) {
+		for session := range sortedmap.Sorted(who) {
 			s.do(Effect{Do: Serve, Session: session})
 		}
 		s.follow(uri, true, s.before[uri])

@@ -6,7 +6,7 @@ import (
 
 	"mcpd/actors/request"
 	"mcpd/gateway/quota"
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/protocol/subscription"
 )
@@ -83,7 +83,7 @@ func (t *Table) Reset() {
 // Abandon gives up what is wanted. Everyone who waits is told why.
 func (t *Table) Abandon(why error) {
 	t.kept.Release()
-	for _, w := range order.Sorted(t.wishes) {
+	for _, w := range sortedmap.Sorted(t.wishes) {
 		w.from.Fail(why)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"time"
 
-	"mcpd/internal/order"
+	"mcpd/internal/sortedmap"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 )
@@ -78,12 +78,12 @@ func (t *Table[To]) Take(id string) *Question[To] {
 func (t *Table[To]) Len() int { return len(t.open) }
 
 // All iterates over the questions by their ids. A question that is taken out meanwhile is left out.
-func (t *Table[To]) All() iter.Seq2[string, *Question[To]] { return order.Sorted(t.open) }
+func (t *Table[To]) All() iter.Seq2[string, *Question[To]] { return sortedmap.Sorted(t.open) }
 
 // During iterates over the questions that a user is asked during one of the calls in flight.
 func (t *Table[To]) During(inFlight func(exchange uint64) bool) iter.Seq2[string, *Question[To]] {
 	return func(yield func(string, *Question[To]) bool) {
-		for id, q := range order.Sorted(t.open) {
+		for id, q := range sortedmap.Sorted(t.open) {
 			if q.Round == 0 && q.HeldBytes == 0 && inFlight(q.Call) && !yield(id, q) {
 				return
 			}

@@ -1,9 +1,10 @@
-// Package terms implements the rules of the negotiation API, which is mcpd's own HTTP interface. In
-// it, a client declares its capabilities and receives those of the server. The package parses the
-// declaration, writes the response, and decides which paths of the API a client may use.
+// Package negotiation implements the rules of the negotiation API, which is mcpd's own HTTP
+// interface. In it, a client declares its capabilities and receives those of the server. The
+// package parses the declaration, writes the response, and decides which paths of the API a client
+// may use.
 //
 // The package does not know HTTP, sessions, or the tenant whose rules it applies.
-package terms
+package negotiation
 
 // The capabilities of a client that change how it is served. Any other name has no effect, unless a
 // rule requires it.

@@ -1,6 +1,6 @@
-// Package order iterates over maps in the order of their keys, for loops whose effects others can
-// observe: the effects happen in the same order each time.
-package order
+// Package sortedmap iterates over maps in the order of their keys, for loops whose effects others
+// can observe: the effects happen in the same order each time.
+package sortedmap
 
 import (
 	"cmp"

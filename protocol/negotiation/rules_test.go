@@ -1,4 +1,4 @@
-package terms
+package negotiation
 
 import (
 	"encoding/json"

@@ -1,6 +1,6 @@
-// Package draw has the means of reports to draw and to write numbers: SVG outlines, scales, and
+// Package chart has the means of reports to draw and to write numbers: SVG outlines, scales, and
 // readable numbers. It knows nothing of the subject of a drawing.
-package draw
+package chart
 
 import (
 	"math"

@@ -1,5 +1,5 @@
-// Package water keeps high-water marks, such as the greatest length of a queue.
-package water
+// Package highwater keeps high-water marks, such as the greatest length of a queue.
+package highwater
 
 import "sync/atomic"
 

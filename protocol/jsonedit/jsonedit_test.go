@@ -1,4 +1,4 @@
-package splice_test
+package jsonedit_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 const tool = ` { "name" : "add",  "n": 12345678901234567890.10 ,"list":[ 1 , {"a":2} ,"x]}" ], "_meta": {"a\/b":1, "c":null} } `
@@ -26,14 +26,14 @@ func TestElide(t *testing.T) {
 		{`{"arguments":{"a":[1,2`, `{"arguments":{"a":[1,2`, ``},
 		{``, ``, ``},
 	} {
-		short, long := splice.Elide(jsontext.Value(c.raw), "arguments", len(`{"a":[1,2]}`))
+		short, long := jsonedit.Elide(jsontext.Value(c.raw), "arguments", len(`{"a":[1,2]}`))
 		if string(short) != c.short || string(long) != c.long || (long == nil) != (c.long == "") {
 			t.Errorf("%s: got %s and %s, want %s and %s", c.raw, short, long, c.short, c.long)
 		}
 		if long == nil {
 			continue
 		}
-		if back, err := splice.Set(short, long, "arguments"); err != nil || string(back) != c.raw {
+		if back, err := jsonedit.Set(short, long, "arguments"); err != nil || string(back) != c.raw {
 			t.Errorf("%s comes back as %s, %v", c.raw, back, err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestGet(t *testing.T) {
 		{"name x", ``},
 		{"none", ``},
 	} {
-		got, ok := splice.Get(raw(tool), strings.Fields(tc.path)...)
+		got, ok := jsonedit.Get(raw(tool), strings.Fields(tc.path)...)
 		if string(got) != tc.want || ok != (tc.want != "") {
 			t.Errorf("%q: got %s, %v; want %s", tc.path, got, ok, tc.want)
 		}
@@ -73,14 +73,14 @@ func TestStrings(t *testing.T) {
 	in := raw(`{"a":"x\ny","b":1,"c":"plain","\u0065\/":"escaped name"}`)
 	for path, want := range map[string]string{"a": "x\ny", "c": "plain", "b": "", "d": "",
 		"e/": "escaped name"} {
-		if got, ok := splice.GetString(in, path); got != want || ok != (want != "") {
+		if got, ok := jsonedit.GetString(in, path); got != want || ok != (want != "") {
 			t.Errorf("%s: got %q, %v", path, got, ok)
 		}
 	}
-	if got := string(splice.Quote("a\"\xff")); got != "\"a\\\"\ufffd\"" {
+	if got := string(jsonedit.Quote("a\"\xff")); got != "\"a\\\"\ufffd\"" {
 		t.Errorf("got %s", got)
 	}
-	if _, ok := splice.Unquote(raw(`"\q"`)); ok {
+	if _, ok := jsonedit.Unquote(raw(`"\q"`)); ok {
 		t.Error("a broken escape was read")
 	}
 }
@@ -101,7 +101,7 @@ func TestSet(t *testing.T) {
 		{`{"a":1}`, "", `5`, `5`},
 	} {
 		in := raw(tc.in)
-		got, err := splice.Set(in, raw(tc.value), strings.Fields(tc.path)...)
+		got, err := jsonedit.Set(in, raw(tc.value), strings.Fields(tc.path)...)
 		if err != nil || string(got) != tc.want {
 			t.Errorf("%s at %q: got %s, %v; want %s", tc.in, tc.path, got, err, tc.want)
 		}
@@ -118,15 +118,17 @@ func TestSetString(t *testing.T) {
 		`{"a":"x"`: "a", `{"a":"x`: "a", `{"a":2}`: "a b", `[]`: "x", `1`: "",
 	} {
 		for _, text := range []string{"", "plain", "\"\n\u2028é\\", "\xff"} {
-			got, err := splice.SetString(raw(in), text, strings.Fields(path)...)
-			want, wrong := splice.Set(raw(in), splice.Quote(text), strings.Fields(path)...)
+			got, err := jsonedit.SetString(raw(in), text, strings.Fields(path)...)
+			want, wrong := jsonedit.Set(raw(in), jsonedit.Quote(text), strings.Fields(path)...)
 			if string(got) != string(want) || (err == nil) != (wrong == nil) {
 				t.Errorf("%s at %q: got %s, %v; want %s, %v", in, path, got, err, want, wrong)
 			}
 		}
 	}
 	in := raw(`{"name":"files__read","arguments":{}}`)
-	if n := testing.AllocsPerRun(100, func() { _, _ = splice.SetString(in, "read", "name") }); n > 1 {
+	if n := testing.AllocsPerRun(100, func() {
+		_, _ = jsonedit.SetString(in, "read", "name")
+	}); n > 1 {
 		t.Errorf("%v objects", n)
 	}
 }
@@ -139,7 +141,7 @@ func TestSetFindsNoPlace(t *testing.T) {
 		`1`:         "a",
 		`{"a":1`:    "b",
 	} {
-		if got, err := splice.Set(raw(in), raw(`0`), strings.Fields(path)...); err == nil {
+		if got, err := jsonedit.Set(raw(in), raw(`0`), strings.Fields(path)...); err == nil {
 			t.Errorf("%s at %q: got %s, want an error", in, path, got)
 		}
 	}
@@ -157,7 +159,7 @@ func TestDelete(t *testing.T) {
 		{`{"a":1}`, "b", `{"a":1}`},
 		{`{"a":1}`, "", `{"a":1}`},
 	} {
-		got, ok := splice.Delete(raw(tc.in), strings.Fields(tc.path)...)
+		got, ok := jsonedit.Delete(raw(tc.in), strings.Fields(tc.path)...)
 		if string(got) != tc.want || ok != (tc.in != tc.want) {
 			t.Errorf("%s at %q: got %s, %v; want %s", tc.in, tc.path, got, ok, tc.want)
 		}
@@ -166,7 +168,7 @@ func TestDelete(t *testing.T) {
 
 func TestIterate(t *testing.T) {
 	var names []string
-	for m := range splice.Members(raw(tool)) {
+	for m := range jsonedit.Members(raw(tool)) {
 		names = append(names, m.Key()+"="+string(m.Value.Kind().String()))
 		if m.Is("list") {
 			break
@@ -176,7 +178,7 @@ func TestIterate(t *testing.T) {
 		t.Errorf("got %q, want %q", names, want)
 	}
 	var elements []string
-	for e := range splice.Elements(raw(`[ 1,"a" , {} ]`)) {
+	for e := range jsonedit.Elements(raw(`[ 1,"a" , {} ]`)) {
 		elements = append(elements, string(e))
 		if len(elements) == 3 {
 			break
@@ -185,41 +187,41 @@ func TestIterate(t *testing.T) {
 	if want := []string{"1", `"a"`, "{}"}; !slices.Equal(elements, want) {
 		t.Errorf("got %q, want %q", elements, want)
 	}
-	for range splice.Members(raw(`[1]`)) {
+	for range jsonedit.Members(raw(`[1]`)) {
 		t.Error("an array has members")
 	}
-	for range splice.Elements(raw(`{"a":1}`)) {
+	for range jsonedit.Elements(raw(`{"a":1}`)) {
 		t.Error("an object has elements")
 	}
 }
 
 func TestRewriteInOnePass(t *testing.T) {
 	in := raw(`[ {"name":"a","icons":[1]} , {"name":"b"}, {"name":"c", "icons":[] } ]`)
-	got := splice.MapElements(in, func(e jsontext.Value) (jsontext.Value, bool) {
-		name, _ := splice.GetString(e, "name")
-		return splice.Without(e, "icons", "other"), name != "b"
+	got := jsonedit.MapElements(in, func(e jsontext.Value) (jsontext.Value, bool) {
+		name, _ := jsonedit.GetString(e, "name")
+		return jsonedit.Without(e, "icons", "other"), name != "b"
 	})
 	if want := `[ {"name":"a"} , {"name":"c"} ]`; string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	got = splice.MapMembers(raw(`{"a":1, "b":2 , "c":3}`),
-		func(m splice.Member) (jsontext.Value, bool) {
+	got = jsonedit.MapMembers(raw(`{"a":1, "b":2 , "c":3}`),
+		func(m jsonedit.Member) (jsontext.Value, bool) {
 			return raw(`"new"`), m.Is("b")
 		})
 	if want := `{ "b":"new" }`; string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for _, same := range []string{`{"a":1}`, `[1]`, `1`, ``, `{"a":1`} {
-		if got := splice.Without(raw(same), "b"); string(got) != same {
+		if got := jsonedit.Without(raw(same), "b"); string(got) != same {
 			t.Errorf("got %s, want %s", got, same)
 		}
-		if got := splice.MapElements(raw(same), func(e jsontext.Value) (jsontext.Value, bool) {
+		if got := jsonedit.MapElements(raw(same), func(e jsontext.Value) (jsontext.Value, bool) {
 			return e, true
 		}); string(got) != same {
 			t.Errorf("got %s, want %s", got, same)
 		}
 	}
-	if got := splice.Without(raw(`{"b":1`), "b"); string(got) != `{"b":1` {
+	if got := jsonedit.Without(raw(`{"b":1`), "b"); string(got) != `{"b":1` {
 		t.Errorf("got %s, want what cannot be read to be left alone", got)
 	}
 }
@@ -227,10 +229,10 @@ func TestRewriteInOnePass(t *testing.T) {
 func TestUnchangedIsNotCopied(t *testing.T) {
 	in := raw(`{"a":1,"b":[1,2,3]}`)
 	n := testing.AllocsPerRun(100, func() {
-		splice.Without(in, "c")
-		splice.Get(in, "b", "1")
-		splice.Delete(in, "c")
-		for range splice.Members(in) {
+		jsonedit.Without(in, "c")
+		jsonedit.Get(in, "b", "1")
+		jsonedit.Delete(in, "c")
+		for range jsonedit.Members(in) {
 		}
 	})
 	if n > 0 {
@@ -244,25 +246,25 @@ func TestBrokenInputEndsEarly(t *testing.T) {
 		`{"a":[`, `{"a":{]`, `{a:1}`, `{"a":,}`, `[`, `[1`, `[,]`, `}`, `]`, `{"a" 1}`, `{"":}`} {
 		for _, path := range []string{"", "a", "a b", "0", "z"} {
 			names := strings.Fields(path)
-			splice.Get(raw(in), names...)
-			splice.Delete(raw(in), names...)
-			splice.Set(raw(in), raw(`1`), names...)
+			jsonedit.Get(raw(in), names...)
+			jsonedit.Delete(raw(in), names...)
+			jsonedit.Set(raw(in), raw(`1`), names...)
 		}
-		for range splice.Members(raw(in)) {
+		for range jsonedit.Members(raw(in)) {
 		}
-		for range splice.Elements(raw(in)) {
+		for range jsonedit.Elements(raw(in)) {
 		}
-		splice.Without(raw(in), "a")
+		jsonedit.Without(raw(in), "a")
 	}
-	if (splice.Member{Name: raw(`"`)}).Is("") {
+	if (jsonedit.Member{Name: raw(`"`)}).Is("") {
 		t.Error("half a name is equal to the empty one")
 	}
 }
 
 func ExampleSet() {
 	params := jsontext.Value(`{"name":"files__read", "arguments":{"offset":12345678901234567890}}`)
-	params, _ = splice.Set(params, splice.Quote("read"), "name")
-	params, _ = splice.Set(params, jsontext.Value("7"), "_meta", "progressToken")
+	params, _ = jsonedit.Set(params, jsonedit.Quote("read"), "name")
+	params, _ = jsonedit.Set(params, jsontext.Value("7"), "_meta", "progressToken")
 	fmt.Printf("%s\n", params)
 	// Output: {"name":"read", "arguments":{"offset":12345678901234567890},"_meta":{"progressToken":7}}
 }
@@ -272,7 +274,7 @@ func BenchmarkSetDeep(b *testing.B) {
 	value := raw(`42`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := splice.Set(in, value, "_meta", "progressToken"); err != nil {
+		if _, err := jsonedit.Set(in, value, "_meta", "progressToken"); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -285,7 +287,7 @@ func BenchmarkGet(b *testing.B) {
 			names, want := strings.Fields(path), strings.HasSuffix(path, "Token")
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, ok := splice.Get(in, names...); ok != want {
+				if _, ok := jsonedit.Get(in, names...); ok != want {
 					b.Fatal(ok)
 				}
 			}
@@ -298,7 +300,7 @@ func TestKind(t *testing.T) {
 	object := jsontext.Value(`{"a":{"b":[1,true]},"c":null,"d":-1}`)
 	for path, want := range map[string]jsontext.Kind{"": '{', "a": '{', "a.b": '[', "a.b.0": '0',
 		"a.b.1": 't', "c": 'n', "d": '0', "e": 0, "a.c": 0, "a.b.2": 0, "c.d": 0} {
-		if got := splice.Kind(object, strings.FieldsFunc(path, func(r rune) bool {
+		if got := jsonedit.Kind(object, strings.FieldsFunc(path, func(r rune) bool {
 			return r == '.'
 		})...); got != want {
 			t.Errorf("%q: got %q, want %q", path, got, want)

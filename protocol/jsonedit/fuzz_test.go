@@ -1,4 +1,4 @@
-package splice_test
+package jsonedit_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // FuzzEdit edits arbitrary JSON and checks the result against the definition. A set value is found
@@ -24,11 +24,11 @@ func FuzzEdit(f *testing.F) {
 			path = append(path, second)
 		}
 		original := bytes.Clone(in)
-		before, found := splice.Get(in, path...)
-		kind := splice.Kind(in, path...)
-		splice.Set(in, jsontext.Value(value), path...)
-		deleted, was := splice.Delete(in, path...)
-		for m := range splice.Members(in) {
+		before, found := jsonedit.Get(in, path...)
+		kind := jsonedit.Kind(in, path...)
+		jsonedit.Set(in, jsontext.Value(value), path...)
+		deleted, was := jsonedit.Delete(in, path...)
+		for m := range jsonedit.Members(in) {
 			m.Key()
 		}
 		if !bytes.Equal(in, original) {
@@ -39,7 +39,7 @@ func FuzzEdit(f *testing.F) {
 			return
 		}
 		value = string(bytes.TrimSpace([]byte(value)))
-		set, err := splice.Set(in, jsontext.Value(value), path...)
+		set, err := jsonedit.Set(in, jsontext.Value(value), path...)
 		if found != (kind != 0) || found && before.Kind() != kind {
 			t.Fatalf("%q at %q: found %q, of kind %q", in, path, before, kind)
 		}
@@ -58,7 +58,7 @@ func FuzzEdit(f *testing.F) {
 		if !valid(set) {
 			t.Fatalf("%q with %q at %q is not JSON: %q", in, value, path, set)
 		}
-		if got, ok := splice.Get(set, path...); !ok || string(got) != value {
+		if got, ok := jsonedit.Get(set, path...); !ok || string(got) != value {
 			t.Fatalf("%q with %q at %q: got %q from %q", in, value, path, got, set)
 		}
 		if found { // all the rest is unchanged

@@ -1,4 +1,4 @@
-package terms
+package negotiation
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // The bounds of a declaration. A session keeps the declaration for its life.
@@ -182,7 +182,7 @@ func (c *Client) Capabilities() protocol.ClientCapabilities { return c.capabilit
 // LogLevel is the minimum level of the log messages that the client wants of its calls; "" for
 // none.
 func (c *Client) LogLevel() string {
-	level, _ := splice.GetString(c.names[Notifications].Parameters, "level")
+	level, _ := jsonedit.GetString(c.names[Notifications].Parameters, "level")
 	if !protocol.ValidLogLevel(level) {
 		return ""
 	}
@@ -215,8 +215,8 @@ func (c *Client) Declaration() jsontext.Value {
 	for name, d := range c.names {
 		r.Details[name] = detail{&d.Name, &d.Version, &d.Description, d.Parameters}
 	}
-	extensions, _ := splice.Get(c.capabilities.Raw(), "extensions")
-	for m := range splice.Members(extensions) {
+	extensions, _ := jsonedit.Get(c.capabilities.Raw(), "extensions")
+	for m := range jsonedit.Members(extensions) {
 		r.Extensions[m.Key()] = m.Value
 	}
 	data, err := json.Marshal(r, json.Deterministic(true))

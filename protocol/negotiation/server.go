@@ -1,11 +1,11 @@
-package terms
+package negotiation
 
 import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/protocol"
-	"mcpd/protocol/splice"
+	"mcpd/protocol/jsonedit"
 )
 
 // Server is the information for a client that has negotiated.
@@ -57,7 +57,7 @@ func (s Server) Response() (jsontext.Value, error) {
 		r.Details[o.name] = d
 	}
 	if extensions, ok := s.Offered.Settings("extensions"); ok && extensions.Kind() == '{' {
-		r.Extensions, _ = splice.Delete(extensions, protocol.ExtensionTasks) // see Client.translate
+		r.Extensions, _ = jsonedit.Delete(extensions, protocol.ExtensionTasks) // see Client.translate
 	}
 	return json.Marshal(r, json.Deterministic(true))
 }

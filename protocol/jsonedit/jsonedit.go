@@ -1,4 +1,4 @@
-// Package splice reads and edits raw JSON without decoding it. Text that is not edited keeps its
+// Package jsonedit reads and edits raw JSON without decoding it. Text that is not edited keeps its
 // bytes: numbers of any length, the order of members, and the sender's spacing.
 //
 // The package does not know the meaning of the JSON, and does not validate it. It reads invalid
@@ -9,7 +9,7 @@
 //
 // A path consists of names of members, and of decimal indexes of elements of arrays: Get(raw,
 // "tools", "0", "name").
-package splice
+package jsonedit
 
 import (
 	"bytes"

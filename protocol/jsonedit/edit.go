@@ -1,4 +1,4 @@
-package splice
+package jsonedit
 
 import "github.com/go-json-experiment/json/jsontext"
 
