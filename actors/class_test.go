@@ -31,7 +31,7 @@ import (
 // receiving mailbox may be. Ordinary messages can be refused, and their senders handle that: a call
 // returns the error, a request gets an error response.
 //
-// Reserved (`Owed`) messages are always accepted. BestEffort (`Sheddable`) ones are refused once
+// Reserved messages are always accepted. BestEffort ones are refused once
 // the mailbox is half full.
 var classes = map[string]struct {
 	msg  any

@@ -36,11 +36,11 @@ const (
 		"the same server"
 )
 
-// owed are the outstanding gates, each with its ratio in docs/benchmarks.json. They are measured,
-// judged and listed in the report like all others. They fail a run only if they become worse, or if
-// a full run cannot tell. A row is removed when its gate holds. A gate that once held is not added,
-// unless its limit has become stricter. A gate for which more rounds would make the interval narrow
-// enough to show that it holds is not outstanding: it needs these rounds.
+// outstanding are the outstanding gates, each with its ratio in docs/benchmarks.json. They are
+// measured, judged and listed in the report like all others. They fail a run only if they become
+// worse, or if a full run cannot tell. A row is removed when its gate holds. A gate that once held
+// is not added, unless its limit has become stricter. A gate for which more rounds would make the
+// interval narrow enough to show that it holds is not outstanding: it needs these rounds.
 //
 // Rows of a scenario that is newer than the record have the figures of its first runs in short
 // form.

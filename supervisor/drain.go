@@ -96,7 +96,7 @@ func (d *drain) accepts(now time.Time, awaited bool) bool {
 // nil before that.
 func (h *host) refuseSession() *protocol.Error { return h.refusal(stageFinish) }
 
-// ending returns why no call is accepted any more, nil while calls are.
+// refuseCall returns why no call is accepted any more, nil while calls are.
 func (h *host) refuseCall() *protocol.Error { return h.refusal(stageRefuse) }
 
 // refusal returns the error for what a host refuses from this stage of its drain on, nil before

@@ -97,7 +97,7 @@ func (h *Edge) authenticate(r *http.Request, route tenant.Route) (streamable.End
 	return streamable.Endpoint{Tenant: route.Tenant, Server: route.Server, Principal: who.Name}, nil
 }
 
-// opens checks that a tenant runs, and may have the connection of a request.
+// checkTenant checks that a tenant runs, and may have the connection of a request.
 func (h *Edge) checkTenant(r *http.Request, now *settings, name string) *protocol.Error {
 	if full := streamable.Claim(r, name, now.tenants[name].Limits.MaxConnections); full != "" {
 		return &protocol.Error{Condition: protocol.ConditionOverloaded, Message: full, RetryAfter: second}
@@ -105,7 +105,7 @@ func (h *Edge) checkTenant(r *http.Request, now *settings, name string) *protoco
 	return h.TenantDown(name)
 }
 
-// counts counts one more request of a principal against the rate limits.
+// countRequest counts one more request of a principal against the rate limits.
 func (h *Edge) countRequest(now *settings, tenant, principal string) *protocol.Error {
 	limits := &now.tenants[tenant].Limits
 	if wait := h.requests.Take(h.Clock.Now(), tenant, principal, limits.MaxRate,
@@ -236,8 +236,8 @@ func (h *Edge) shared(ctx context.Context, ep streamable.Endpoint,
 	return h.start(ctx, session.OpenRequest{Endpoint: ep, Peer: &peer})
 }
 
-// kept returns the capabilities that a peer keeps from its first client, in memory of their own:
-// those that servers can be told, and those that the tenant's policy requires.
+// keptCapabilities returns the capabilities that a peer keeps from its first client, in memory of
+// their own: those that servers can be told, and those that the tenant's policy requires.
 func keptCapabilities(c protocol.ClientCapabilities,
 	required []string) protocol.ClientCapabilities {
 	k := client.PassableCapabilities(c)

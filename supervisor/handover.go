@@ -109,7 +109,7 @@ func (o *handover) stop() {
 	o.wants, o.stops = false, true
 }
 
-// keeps reports whether clients that connect after the drain find a listening socket.
+// keepsListening reports whether clients that connect after the drain find a listening socket.
 func (o *handover) keepsListening() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -170,7 +170,7 @@ func prepare(l net.Listener, stall time.Duration) error {
 	return setOptions(raw, stall)
 }
 
-// names reports whether a configured address is that of a socket. Port 0 matches any port.
+// matches reports whether a configured address is that of a socket. Port 0 matches any port.
 func matches(address string, a net.Addr) bool {
 	if shown := a.Network() + ":" + a.String(); a.Network() == "unix" {
 		return shown == address
@@ -202,7 +202,7 @@ func (o *handover) bound() {
 	o.given.Files = nil
 }
 
-// end keeps a socket for the next process, if there is to be one.
+// keep keeps a socket for the next process, if there is to be one.
 func (o *handover) keep(l net.Listener) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -205,7 +205,7 @@ func (h *host) answer() {
 // each keeps one response open.
 func (h *host) endSubscriptions() { h.tellSessions(session.HangUp{}) }
 
-// tell sends msg to every session.
+// tellSessions sends msg to every session.
 func (h *host) tellSessions(msg any) {
 	h.index.Each(func(s *session.Handle) bool {
 		_ = s.Send(msg) // one without an actor has no requests and no subscriptions

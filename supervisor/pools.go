@@ -8,7 +8,7 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// pools tracks the HTTP connections to servers for as long as they are in use.
+// transports tracks the HTTP connections to servers for as long as they are in use.
 type transports struct{ all sync.Map } // the keys: each a weak.Pointer[streamable.Transport]
 
 // add registers the connections to one server.

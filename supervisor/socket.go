@@ -29,7 +29,7 @@ func socket(stall time.Duration) *net.ListenConfig {
 	return config
 }
 
-// options sets the options of a listening socket.
+// setOptions sets the options of a listening socket.
 func setOptions(c syscall.RawConn, stall time.Duration) (err error) {
 	failed := c.Control(func(fd uintptr) {
 		for _, way := range []int{syscall.SO_SNDBUF, syscall.SO_RCVBUF} {
@@ -47,7 +47,7 @@ func setOptions(c syscall.RawConn, stall time.Duration) (err error) {
 	return err
 }
 
-// shared reports whether another process of the same user may listen on the same port.
+// reusesPort reports whether another process of the same user may listen on the same port.
 func reusesPort(c syscall.RawConn) (shared bool) {
 	_ = c.Control(func(fd uintptr) {
 		v, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, reusePort)

@@ -35,7 +35,7 @@ func pausing(id string, budget otp.Intensity, pause otp.Backoff, children ...otp
 	}
 }
 
-// startsPaused returns b with Boots set: a child whose start fails is paused, and the supervisor
+// startsPaused returns b with AtStart set: a child whose start fails is paused, and the supervisor
 // starts without it.
 func startsPaused(b otp.Backoff) otp.Backoff {
 	b.AtStart = true

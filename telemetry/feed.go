@@ -11,7 +11,7 @@ type feed struct {
 	value func(Event) (value float64, labels []string, ok bool)
 }
 
-// count adds one for each event of type E.
+// countOf adds one for each event of type E.
 func countOf[E Event](labels func(E) []string) feed {
 	return sumOf(func(e E) (float64, []string) { return 1, labels(e) })
 }

@@ -25,7 +25,7 @@ type incident struct {
 	last time.Time
 }
 
-// named records the incident of an event that carries its ID. Later events at the same path
+// record records the incident of an event that carries its ID. Later events at the same path
 // belong to the same incident.
 func (in incidents) record(path, id string, now time.Time) string {
 	if path != "" {

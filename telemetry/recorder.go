@@ -208,7 +208,8 @@ func (r *Recorder) sweepLater() {
 	})
 }
 
-// lost writes how many events have found the queue full since the last report. The mutex is held.
+// reportDropped writes how many events have found the queue full since the last report. The mutex
+// is held.
 func (r *Recorder) reportDropped(at time.Time) {
 	if n := r.dropped.Load(); n != r.reported {
 		lost := EventsDropped{Count: n - r.reported}
@@ -241,7 +242,7 @@ func (r *Recorder) put(rec Record, suppressed int) {
 	_ = r.logger.Handler().Handle(context.Background(), line)
 }
 
-// rest writes the last record without a line of each cause and each kind, with their number,
+// writeRest writes the last record without a line of each cause and each kind, with their number,
 // because no later line counts them.
 func (r *Recorder) writeRest() {
 	r.mu.Lock()

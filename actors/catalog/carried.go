@@ -8,8 +8,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// kept is the carried state: everything known of the servers, the connections to them, and the
-// callers that wait for an answer.
+// carriedState is the carried state: everything known of the servers, the connections to them, and
+// the callers that wait for an answer.
 type carriedState struct {
 	servers map[string]*server
 	waiting []*waiter

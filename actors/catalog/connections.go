@@ -44,7 +44,8 @@ func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 	c.await(s, key, w)
 }
 
-// another starts one more instance of a connection's server. Only the first instance asks for that.
+// startInstance starts one more instance of a connection's server. Only the first instance asks for
+// that.
 func (c *Catalog) startInstance(call *client.StartInstance) {
 	s, key := c.servers[call.Req.Server], call.Req.Key
 	if s == nil || s.conns[key] == nil {

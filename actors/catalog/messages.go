@@ -50,7 +50,7 @@ func (c Caller) fingerprint() protocol.Fingerprint {
 	return c.Capabilities.Fingerprint() &^ c.Withheld
 }
 
-// known returns the caller with its fingerprint set. The fingerprint is computed from the
+// withFingerprint returns the caller with its fingerprint set. The fingerprint is computed from the
 // declaration once, and not for each server.
 func (c Caller) withFingerprint() Caller {
 	f := c.fingerprint()

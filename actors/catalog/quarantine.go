@@ -99,7 +99,7 @@ func (s *server) keys() []tenant.Key {
 // place is the key of a server's quarantine in the store.
 func (c *Catalog) place(name string) string { return c.tenant.Name + "/" + name }
 
-// noted is the stored quarantine state of a server; a nil value deletes it.
+// quarantineChange is the stored quarantine state of a server; a nil value deletes it.
 func (c *Catalog) quarantineChange(s *server) store.Change {
 	change := store.Change{Bucket: store.Quarantines, Key: c.place(s.config.Name)}
 	if !s.gone {

@@ -113,7 +113,7 @@ func (s *server) closed(key tenant.Key, now time.Time) bool {
 	return s.recovery.Closed(key, s.connState(key), now)
 }
 
-// is describes a connection to the recovery table.
+// connState describes a connection to the recovery table.
 func (s *server) connState(key tenant.Key) recovery.Seen {
 	conn, opening := s.conns[key], len(s.opening[key]) > 0
 	return recovery.Seen{
@@ -122,9 +122,9 @@ func (s *server) connState(key tenant.Key) recovery.Seen {
 	}
 }
 
-// why is the reason of a server's failure that a caller may be told. It is the cause that affects
-// everyone, or else the end of the caller's own connection or of that of its lists. Either of these
-// may contain output that the server wrote on the caller's behalf.
+// failureCause is the reason of a server's failure that a caller may be told. It is the cause that
+// affects everyone, or else the end of the caller's own connection or of that of its lists. Either
+// of these may contain output that the server wrote on the caller's behalf.
 func (s *server) failureCause(caller Caller) error {
 	if why := s.recovery.Why(s.at(s.key(caller)), s.at(ListKey(s.config, caller))); why != nil {
 		return why

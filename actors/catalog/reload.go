@@ -114,8 +114,8 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	}
 }
 
-// outlast forgets the lists of another program when their time is over, and schedules itself for
-// the rest.
+// expireLists forgets the lists of another program when their time is over, and schedules itself
+// for the rest.
 func (c *Catalog) expireLists(s *server) {
 	now := c.p.Now()
 	var next time.Time

@@ -10,8 +10,8 @@ import (
 	"mcpd/protocol/rewrite"
 )
 
-// answers reports whether the one server of a transparent endpoint can be asked for its lists now,
-// because the caller's connection is ready. While a session has no connection of its own, the
+// reachable reports whether the one server of a transparent endpoint can be asked for its lists
+// now, because the caller's connection is ready. While a session has no connection of its own, the
 // connection that its lists come from counts.
 func (s *server) reachable(caller Caller) bool {
 	key := s.at(s.key(caller))

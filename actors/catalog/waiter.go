@@ -98,8 +98,8 @@ func (c *Catalog) awaits(r LookRequest, name string, now time.Time) bool {
 		(r.Caller.Server != "" || !s.timedOut && now.Sub(l.since) < c.tenant.Limits.ListWait)
 }
 
-// owes reports whether a server is still to deliver what the request needs. With again, a server
-// that has failed and is being restarted counts too.
+// isListing reports whether a server is still to deliver what the request needs. With again, a
+// server that has failed and is being restarted counts too.
 func (s *server) isListing(key tenant.Key, r LookRequest, again bool) bool {
 	l := s.lists[key]
 	if !l.known {

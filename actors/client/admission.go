@@ -8,7 +8,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// turns is the state of the queue of calls that wait for their turn.
+// admission is the state of the queue of calls that wait for their turn.
 type admission struct {
 	lookScheduled  bool // instanceStarted look at the calls is scheduled
 	inputFull      bool // the first found no room in the server's input
@@ -52,7 +52,8 @@ func (c *Connection) mayWrite(x *request.Exchange) bool {
 	return true
 }
 
-// behind reports whether a call has to queue behind others, which wait for their turn or for room.
+// mustQueue reports whether a call has to queue behind others, which wait for their turn or for
+// room.
 func (c *Connection) mustQueue(x *request.Exchange) bool {
 	return len(c.queue) > 0 && (c.turns.inputFull || interactive(x.Method) && c.oneClientAtATime())
 }
@@ -96,9 +97,9 @@ func (c *Connection) callsMeant() (calls []*request.Exchange) {
 	return calls
 }
 
-// read returns the newest of one client's calls whose stream the client still reads, or else the
-// newest. Clients give up calls by ending their HTTP request, which cancels nothing in legacy
-// revisions.
+// newestReadCall returns the newest of one client's calls whose stream the client still reads, or
+// else the newest. Clients give up calls by ending their HTTP request, which cancels nothing in
+// legacy revisions.
 func newestReadCall(calls []*request.Exchange) *request.Exchange {
 	for _, x := range slices.Backward(calls) {
 		if l, ok := x.Sink.(interface{ Left() bool }); !ok || !l.Left() {

@@ -14,8 +14,8 @@ import (
 // them. This file decides who may receive it. A message with more than one possible owner goes to
 // nobody.
 
-// served records whose calls a server was given since it was started. A message that names no call
-// may be about any of them.
+// servedPrincipals records whose calls a server was given since it was started. A message that
+// names no call may be about any of them.
 type servedPrincipals struct {
 	any       bool
 	several   bool   // more than one principal
@@ -66,7 +66,7 @@ type audience struct {
 	era                protocol.Era // only sessions of that era
 }
 
-// everybody is all sessions that share the connection.
+// allSessions is all sessions that share the connection.
 var allSessions = audience{sharing: true}
 
 // audienceOf decides by the calls in flight, or by earlier calls when there are none. Calls that

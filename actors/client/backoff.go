@@ -7,7 +7,7 @@ import (
 	"mcpd/gateway/tenant"
 )
 
-// pace spaces what a server makes the host do again. The first time is at once. Each time that
+// backoff spaces what a server makes the host do again. The first time is at once. Each time that
 // follows closely waits twice as long as the one before, up to last. After twice the wait without
 // any, it begins anew.
 type backoff struct {

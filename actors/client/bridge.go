@@ -104,7 +104,7 @@ func (c *Connection) checkResult(x *request.Exchange, m jsonrpc.Message) error {
 	)
 }
 
-// heard translates a server's answer to a call for the client of the call.
+// translateAnswer translates a server's answer to a call for the client of the call.
 func (c *Connection) translateAnswer(x *request.Exchange,
 	m jsonrpc.Message) (jsontext.Value, error) {
 	if e := m.Error; e != nil && x.Visit != nil && e.Code == protocol.CodeURLElicitationRequired &&

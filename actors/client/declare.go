@@ -26,8 +26,8 @@ func PassableCapabilities(client protocol.ClientCapabilities) protocol.ClientCap
 	return client.Intersect(carrier)
 }
 
-// together returns what a server is told that starts now. If clients of several kinds share the
-// server, it is what those that use it, or wait for it, can do together.
+// combinedCapabilities returns what a server is told that starts now. If clients of several kinds
+// share the server, it is what those that use it, or wait for it, can do together.
 func (c *Connection) combinedCapabilities() protocol.ClientCapabilities {
 	var all []protocol.ClientCapabilities
 	for _, u := range sortedmap.Sorted(c.clients) {
@@ -70,9 +70,9 @@ func (c *Connection) declaredBy(x *request.Exchange) protocol.ClientCapabilities
 	return c.clientCapabilities(x.Session).Shape(c.facts.Version)
 }
 
-// beyond returns why a session cannot be asked something that the server was told its clients can
-// be asked: the client of this session cannot. The server is told that for its call, and the client
-// is not bothered.
+// checkSessionDeclares returns why a session cannot be asked something that the server was told its
+// clients can be asked: the client of this session cannot. The server is told that for its call,
+// and the client is not bothered.
 func (c *Connection) checkSessionDeclares(session, method string, params jsontext.Value) error {
 	u := c.clients[session]
 	if !u.Differs {

@@ -13,14 +13,14 @@ import (
 
 // asking tells the first connection which dialog an instance has; nil for none. An instance sends
 // at most four for each question: when it is asked, when calls may pass it and when they may not,
-// and when it is closed. So its class is reserved (`Owed`).
+// and when it is closed. So its class is reserved.
 type asking struct {
 	ref otp.Ref
 	has *questions.Dialog
 }
 
 // yield asks an instance to give up its abandoned questions, because calls wait. It is sent again
-// while they do, so its class is best-effort (`Sheddable`).
+// while they do, so its class is best-effort.
 type yield struct{}
 
 func (asking) Class() otp.Class { return otp.Reserved }

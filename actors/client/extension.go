@@ -93,9 +93,9 @@ func (c *Connection) several() bool {
 	return users.several
 }
 
-// tell passes a client's notification on, if the server can understand it. A notification of an
-// extension waits until the server is ready. Other announcements of a client are made anew to a
-// server that starts.
+// forwardNotification passes a client's notification on, if the server can understand it. A
+// notification of an extension waits until the server is ready. Other announcements of a client are
+// made anew to a server that starts.
 func (c *Connection) forwardNotification(m *ClientNotification) {
 	switch {
 	case c.state == Ready:

@@ -72,7 +72,7 @@ func (c *Connection) handshakeAnswered(result jsontext.Value, err error) error {
 	}))
 }
 
-// own returns the revisions of the clients on whose behalf the server is asked.
+// clientRevisions returns the revisions of the clients on whose behalf the server is asked.
 func (c *Connection) clientRevisions() (all []protocol.Version) {
 	if left := c.o.Restore; left != nil {
 		all = append(all, left.Version)

@@ -102,7 +102,7 @@ func (c *Connection) identityDecided(other bool) error {
 	return nil
 }
 
-// speaks returns the dialect that is spoken to the server.
+// dialect returns the dialect that is spoken to the server.
 func (c *Connection) dialect() era.Dialect {
 	return era.Dialect{Era: c.facts.Version.Era(), Transport: c.up.Info().Transport}
 }

@@ -42,7 +42,7 @@ type (
 )
 
 // Messages between the instances of a server. handed has the ordinary message class. The others are
-// reserved (`Owed`): there is one adopt for each instance, one vacant for each call and one offers
+// reserved: there is one adopt for each instance, one vacant for each call and one offers
 // for each list that was fetched.
 type (
 	// adopt tells an instance which connection hands it calls, and how many it was handed so far.
@@ -58,7 +58,7 @@ type (
 		user   User
 		number uint64
 	}
-	// vacant says that an instance has no calls left, including the last that it was handed.
+	// instanceIdle says that an instance has no calls left, including the last that it was handed.
 	instanceIdle struct {
 		Instance
 		last uint64
@@ -82,7 +82,7 @@ func (c *Connection) adopted(m adopt) {
 	c.reportIdle()
 }
 
-// handed takes a call from another connection. The log level of the call's session becomes the
+// takeHanded takes a call from another connection. The log level of the call's session becomes the
 // server's level. While calls of several sessions overlap, the most verbose of their levels holds;
 // the next call that comes alone replaces it.
 func (c *Connection) takeHanded(m *handed) {

@@ -133,7 +133,7 @@ func (c *Connection) waits() int {
 // program reports whether an instance is a process.
 func (c *Connection) program() bool { return c.info().PID != 0 }
 
-// since returns when the oldest call was written that the queued calls wait for.
+// oldestInFlight returns when the oldest call was written that the queued calls wait for.
 func (c *Connection) oldestInFlight() time.Time {
 	first := c.p.Now()
 	for _, f := range c.calls.all() {

@@ -56,7 +56,7 @@ type reopenListenDue struct {
 	attempt uint64 // of the server that it was made to
 }
 
-// lateAck says that a server has not confirmed a subscription, or its end, in time.
+// ackTimeout says that a server has not confirmed a subscription, or its end, in time.
 type ackTimeout struct{ id jsonrpc.ID }
 
 // listenLists subscribes to the changes of every list that the server announces.
@@ -233,7 +233,7 @@ func (c *Connection) listenLater(l *listenSubscription) {
 	c.p.After(wait, reopenListenDue{l, c.attempt})
 }
 
-// lateAck gives up on a server that does not confirm.
+// ackTimedOut gives up on a server that does not confirm.
 func (c *Connection) ackTimedOut(l *listenSubscription) {
 	switch {
 	case l == nil, l.acked:

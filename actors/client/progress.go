@@ -21,8 +21,8 @@ const (
 
 var progressRate = quota.Rate{Every: time.Second / ProgressRate, Burst: ProgressBurst}
 
-// reports rate-limits the progress of one call. A report that comes too fast waits, and the next
-// one replaces it.
+// progressLimiter rate-limits the progress of one call. A report that comes too fast waits, and the
+// next one replaces it.
 type progressLimiter struct {
 	bucket  quota.Bucket
 	latest  jsonrpc.Message
@@ -91,7 +91,7 @@ func (c *Connection) relay(f *inflightRequest, params jsontext.Value) {
 	}
 }
 
-// due tells the client of a call the waiting progress, unless the call has ended meanwhile.
+// progressDue tells the client of a call the waiting progress, unless the call has ended meanwhile.
 func (c *Connection) progressDue(f *inflightRequest) {
 	if f.progress.waiting {
 		f.progress.bucket.Take(c.p.Now(), progressRate)

@@ -21,7 +21,7 @@ import (
 // MaxQuestions bounds the questions of one server that are open at the same time.
 const MaxQuestions = questions.Max
 
-// open is a question of the server that a client is answering.
+// openQuestion is a question of the server that a client is answering.
 type openQuestion = questions.Question[answerer]
 
 // answerer is the client that is asked, and an answer of it that the server cannot be given yet.

@@ -45,7 +45,7 @@ func (c *Connection) takeCalls() {
 	c.openToCalls()
 }
 
-// inUse opens the connection to calls.
+// openToCalls opens the connection to calls.
 func (c *Connection) openToCalls() {
 	c.state, c.absence, c.resumed = Ready, absence{}, false
 	c.tellStarts()

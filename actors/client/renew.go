@@ -99,7 +99,7 @@ func (c *Connection) renew(why error) {
 	c.begin(wait)
 }
 
-// ends records and reports how a server was lost.
+// recordEnd records and reports how a server was lost.
 func (c *Connection) recordEnd(cause *Ending) {
 	c.cause = cause
 	c.tellEnded(cause)

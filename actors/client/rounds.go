@@ -15,9 +15,9 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// drive is a call of a legacy client whose modern server asks it something. The client is asked in
-// requests, and the server is called again with the answers. Package rounds decides what to do and
-// when; this performs it.
+// mrtrCall is a call of a legacy client whose modern server asks it something. The client is asked
+// in requests, and the server is called again with the answers. Package rounds decides what to do
+// and when; this performs it.
 type mrtrCall struct {
 	*rounds.Drive
 	f *inflightRequest

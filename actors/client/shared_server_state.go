@@ -42,7 +42,7 @@ func (k *SharedServerState) atMostOneReady() bool {
 	return len(k.ready) <= 1
 }
 
-// ask records that a question was passed on. At MaxAsked the oldest is forgotten.
+// questionOpened records that a question was passed on. At MaxAsked the oldest is forgotten.
 func (k *SharedServerState) questionOpened(question [sha256.Size]byte, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,7 +64,7 @@ func (k *SharedServerState) questionOpened(question [sha256.Size]byte, now time.
 	k.openQuestions[question] = now
 }
 
-// settle records that a question is no longer open.
+// questionClosed records that a question is no longer open.
 func (k *SharedServerState) questionClosed(question [sha256.Size]byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -79,8 +79,8 @@ func (k *SharedServerState) isAsked(question [sha256.Size]byte, now time.Time) b
 	return is && now.Sub(at) <= AskedFor
 }
 
-// trouble is the incident of a server behind a URL. All connections to the server share it, because
-// whatever happens to the server happens to each of them.
+// sharedIncident is the incident of a server behind a URL. All connections to the server share it,
+// because whatever happens to the server happens to each of them.
 type sharedIncident struct {
 	incident string
 	at       time.Time // when it began
@@ -132,8 +132,8 @@ func (k *SharedServerState) began(since, now time.Time, fresh string) (incident 
 	return fresh, true
 }
 
-// is records that a connection is ready, and reports whether it is the first that is. That ends the
-// trouble.
+// markReady records that a connection is ready, and reports whether it is the first that is. That
+// ends the trouble.
 func (k *SharedServerState) markReady(connection otp.Ref) (first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

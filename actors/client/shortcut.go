@@ -34,7 +34,7 @@ type shortcut struct {
 	used          atomic.Int64                     // how long after begun it was last used
 }
 
-// spared tells the actor of a call that has ended without it.
+// endedWithoutActor tells the actor of a call that has ended without it.
 type endedWithoutActor struct {
 	late *telemetry.ReplyDropped // its answer, which came too late; nil for most
 }

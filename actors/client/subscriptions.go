@@ -103,7 +103,7 @@ func (c *Connection) askAside(a interest.Ask) {
 	}
 }
 
-// interestDue says that time is up. It is reserved (`Owed`): there is one for each Pause and each
+// interestDue says that time is up. It is reserved: there is one for each Pause and each
 // Hold, and one for each resource that is asked for later.
 type interestDue struct {
 	op      interest.Op
@@ -133,7 +133,7 @@ func (c *Connection) followAll(to otp.Ref) {
 	}
 }
 
-// want records what a session wants. That is granted when the server has answered.
+// setIntent records what a session wants. That is granted when the server has answered.
 func (c *Connection) setIntent(m *SetSubscriptionIntent) {
 	m.AnswerLater()
 	w := m.Req

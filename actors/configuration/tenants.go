@@ -63,7 +63,7 @@ func (m *Manager) lookAgain() {
 	}
 }
 
-// look stops the leaving tenants that have no more sessions.
+// stopEmptyTenants stops the leaving tenants that have no more sessions.
 func (m *Manager) stopEmptyTenants() {
 	waiting := false
 	for tenant, l := range sortedmap.Sorted(m.leaving) {

@@ -51,7 +51,7 @@ func listRoots(key string) input {
 	return input{key, mrtr.Roots, func(*call) object { return object{} }}
 }
 
-// said is the text that the model answered.
+// sampledText is the text that the model answered.
 func (k *call) sampledText(key string) string {
 	for _, block := range blocks(k.answers[key]) {
 		if t, ok := jsonedit.GetString(block, "text"); ok {
@@ -70,7 +70,7 @@ func blocks(result jsontext.Value) []jsontext.Value {
 	return []jsontext.Value{content}
 }
 
-// entered is the value that the user entered into a field of a form, or else the action that the
+// formValue is the value that the user entered into a field of a form, or else the action that the
 // user chose.
 func (k *call) formValue(key, field string) string {
 	if value, ok := jsonedit.Get(k.answers[key], "content", field); ok {

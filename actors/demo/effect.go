@@ -30,7 +30,7 @@ type wait struct {
 	d time.Duration
 }
 
-// rest says that a call no longer waits.
+// stopWait says that a call no longer waits.
 type stopWait struct{ call uint64 }
 
 // wake identifies a call, and the step at which it waited.

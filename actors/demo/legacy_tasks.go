@@ -33,7 +33,7 @@ func (t tool) support() string {
 	return support
 }
 
-// wanted reports whether the client asks for a task. The tool may forbid or require it.
+// taskRequested reports whether the client asks for a task. The tool may forbid or require it.
 func (t tool) taskRequested(r request) (bool, error) {
 	if !r.version.Has(protocol.Tasks) {
 		return false, nil

@@ -35,7 +35,7 @@ type carriedState struct {
 	questions map[jsonrpc.ID]*client.Question
 }
 
-// open is a request of the client.
+// clientRequest is a request of the client.
 type clientRequest struct {
 	out   transport.Sink
 	id    jsonrpc.ID

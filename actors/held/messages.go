@@ -52,8 +52,8 @@ func RowOf(s seal.State) string { return Row(CallOf(s)) }
 // below. The classes:
 //
 //	Retry               ordinary: a refused one is answered by its Fail
-//	Gone, finished      reserved (`Owed`): one for each request of the client, and one for the call
-//	relayed             best effort (`Sheddable`): progress and log lines
+//	Gone, finished      reserved: one for each request of the client, and one for the call
+//	relayed             best effort: progress and log lines
 func (*Gone) Class() otp.Class     { return otp.Reserved }
 func (*finished) Class() otp.Class { return otp.Reserved }
 func (*relayed) Class() otp.Class  { return otp.BestEffort }

@@ -16,8 +16,9 @@ const (
 
 const resourceUpdated = "notifications/resources/updated"
 
-// echoes deduplicates the reports of one change by several instances of a server. All instances
-// hold the subscriptions of all clients, because each may be the only one that notices a change.
+// deduplicator deduplicates the reports of one change by several instances of a server. All
+// instances hold the subscriptions of all clients, because each may be the only one that notices a
+// change.
 type deduplicator struct {
 	by map[changed]*reports
 }
@@ -30,7 +31,7 @@ func changedOf(n *Notice) changed {
 	return sha256.Sum256([]byte(n.Server + "\x00" + connectionName(n.Key) + "\x00" + n.URI))
 }
 
-// told counts the reports of a change by instance, since the first.
+// reports counts the reports of a change by instance, since the first.
 type reports struct {
 	since time.Time
 	// most is the highest number of reports by one instance, which is how often clients were told.

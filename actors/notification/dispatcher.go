@@ -66,7 +66,7 @@ type carriedState struct {
 // that there is always space for it.
 type drain struct{}
 
-// Class says that a drain is reserved (`Owed`): without it the queue would stand still until the
+// Class says that a drain is reserved: without it the queue would stand still until the
 // next notification.
 func (drain) Class() otp.Class { return otp.Reserved }
 

@@ -27,8 +27,8 @@ const Quarantined = subscription.Quarantined
 
 // The classes. A notification may be lost, a registration may not:
 //
-//	Dispatch, Notice   best effort (`Sheddable`)
-//	Register           reserved (`Owed`): a few for each session that is opened, or attached anew
+//	Dispatch, Notice   best effort
+//	Register           reserved: a few for each session that is opened, or attached anew
 //	Forget, Away       reserved: one for each of those
 func (*Dispatch) Class() otp.Class { return otp.BestEffort }
 func (*Notice) Class() otp.Class   { return otp.BestEffort }
@@ -67,8 +67,8 @@ type Register struct {
 // Forget removes all registrations of a handler.
 type Forget struct{ Handler Handler }
 
-// over names the connection of a topic; empty for any. A connection that replaced another after a
-// reload has the same name.
+// connectionName names the connection of a topic; empty for any. A connection that replaced another
+// after a reload has the same name.
 func connectionName(k tenant.Key) string {
 	if k.Revision = 0; k == (tenant.Key{}) {
 		return ""

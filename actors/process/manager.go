@@ -66,7 +66,7 @@ func (s *starting) running() bool {
 // A manager that hangs can lose its carried state to the next incarnation at any moment. So it
 // changes that state only within change, which exits if the state is lost.
 type carriedState struct {
-	mu       sync.Mutex // held by changes, and by Fence
+	mu       sync.Mutex // held by changes, and by Detach
 	last     *Closer
 	numbers  uint64 // the last number given out
 	children map[*stdio.Child]*child
@@ -173,7 +173,7 @@ type (
 	}
 )
 
-// Class says that it is reserved (`Owed`): there is one for each program, start and transport.
+// Class says that it is reserved: there is one for each program, start and transport.
 func (resume) Class() otp.Class { return otp.Reserved }
 
 // Init restores the children of the previous incarnation and waits for their ends again. It does so

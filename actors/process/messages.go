@@ -27,7 +27,7 @@ type Release struct {
 	Closer   *Closer // closes it when the manager cannot
 }
 
-// Class says that it is reserved (`Owed`): there is one for each transport that was opened.
+// Class says that it is reserved: there is one for each transport that was opened.
 func (*Release) Class() otp.Class { return otp.Reserved }
 
 // Fail closes the transport when the manager could not: it has crashed on the message, is

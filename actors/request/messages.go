@@ -7,8 +7,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// The classes of the messages below. Messages that end something accepted earlier are reserved
-// (`Owed`), at most one for each thing that they end:
+// The classes of the messages below. Messages that end something accepted earlier are reserved,
+// at most one for each thing that they end:
 //
 //	Submit, Park, Forward   ordinary: the sender can handle a refusal
 //	Cancel                  reserved: one for each Submit

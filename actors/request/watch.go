@@ -7,7 +7,7 @@ import (
 	"mcpd/protocol/inflight"
 )
 
-// watch is the time that an exchange has left. Progress restarts its time-out, up to the total
+// timeouts is the time that an exchange has left. Progress restarts its time-out, up to the total
 // limit. While its user is being asked neither limit runs.
 type timeouts struct {
 	deadline inflight.Deadline[*Exchange]

@@ -216,7 +216,7 @@ func (s *Session) overloaded(o *outgoing) error {
 	return protocol.Overloaded("tenant", time.Second)
 }
 
-// left is the time until the deadline of a request.
+// timeLeft is the time until the deadline of a request.
 func (s *Session) timeLeft(d *session.Deliver) time.Duration {
 	return max(0, s.arrived(d).Add(s.o.Tenant().Limits.CallTimeout).Sub(s.p.Now()))
 }

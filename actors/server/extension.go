@@ -27,7 +27,7 @@ type pendingNotification struct {
 	kept *quota.Reservation
 }
 
-// told is the connection for a notification of the client.
+// notificationTarget is the connection for a notification of the client.
 type notificationTarget struct {
 	t   *pendingNotification
 	ref otp.Ref
@@ -41,8 +41,8 @@ func (s *Session) forwardsNotification(m jsonrpc.Message) bool {
 	return s.transparent() && !protocol.IsKnownMethod(m.Method) && m.Params.Kind() != '['
 }
 
-// hears reports whether this client may get a notification, given the revisions and declarations of
-// both sides.
+// mayReceive reports whether this client may get a notification, given the revisions and
+// declarations of both sides.
 func (s *Session) mayReceive(n *notification.Notice) bool {
 	switch {
 	case subscription.ListChanged(n.Method) && protocol.IsKnownMethod(n.Method) && s.transparent() &&
@@ -77,8 +77,8 @@ func (s *Session) forwardNotification(m jsonrpc.Message) {
 		func(ref otp.Ref, err error) any { return notificationTarget{t, ref, err} })
 }
 
-// told sends a notification, now that there is a connection. If the server cannot be reached the
-// notification is lost, as it would be on a direct connection.
+// sendPending sends a notification, now that there is a connection. If the server cannot be reached
+// the notification is lost, as it would be on a direct connection.
 func (s *Session) sendPending(m notificationTarget) {
 	if m.err != nil {
 		s.waiting.removeNotification(m.t)
@@ -116,8 +116,8 @@ func (s *Session) countDropped(m jsonrpc.Message, why string) {
 	)
 }
 
-// tell keeps a notification until there is a connection for it. It returns nil when there is no
-// room.
+// addNotification keeps a notification until there is a connection for it. It returns nil when
+// there is no room.
 func (w *pendingRequests) addNotification(m jsonrpc.Message) *pendingNotification {
 	w.mu.Lock()
 	defer w.mu.Unlock()

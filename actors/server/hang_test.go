@@ -13,8 +13,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// told describes all messages that servers and clients have received, and the requests in flight:
-// one line for each.
+// notificationTarget describes all messages that servers and clients have received, and the
+// requests in flight: one line for each.
 type notificationTarget struct {
 	r     *rig
 	users []*user

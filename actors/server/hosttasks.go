@@ -24,14 +24,14 @@ import (
 // An actor follows the task at the server, and acts as the server towards this session
 // ([task.Task]).
 
-// kept is the result of starting the actor of a task.
+// taskStarted is the result of starting the actor of a task.
 type taskStarted struct {
 	o   *outgoing
 	ref otp.Ref
 	err error
 }
 
-// follows reports whether the client can follow tasks of the extension.
+// supportsTasks reports whether the client can follow tasks of the extension.
 func (s *Session) supportsTasks() bool {
 	return s.record.Version.Has(protocol.TasksExtension) &&
 		s.record.Capabilities.Has(tasks.ExtensionCapability)
@@ -177,7 +177,7 @@ func (s *Session) startTask(
 	)
 }
 
-// kept sends the call to the actor that makes a task of it.
+// taskStarted sends the call to the actor that makes a task of it.
 func (s *Session) taskStarted(m taskStarted) {
 	switch {
 	case !s.waiting.has(m.o.d): // cancelled meanwhile
@@ -268,7 +268,7 @@ func (i *taskRetrySink) Finish(m jsonrpc.Message) bool {
 	return true
 }
 
-// insisted says that a call was refused because the server wants to make a task of it.
+// taskRequired says that a call was refused because the server wants to make a task of it.
 type taskRequired struct {
 	o  *outgoing
 	m  jsonrpc.Message
@@ -281,7 +281,7 @@ func (*taskRequired) Class() otp.Class { return otp.Reserved }
 // Fail gives the client the answer of its server.
 func (m *taskRequired) Fail(error) { m.o.d.Out.Finish(m.m) }
 
-// insisted repeats the call.
+// taskRequired repeats the call.
 func (s *Session) taskRequired(m *taskRequired) {
 	if s.record == nil || m.at == s.waiting && !s.waiting.has(m.o.d) {
 		return

@@ -16,7 +16,7 @@ import (
 // no connection is kept to tell it of changed lists. When its client is back all of that is
 // restored, and the client is told what may have changed meanwhile.
 
-// silence is what a session has released.
+// idleRelease is what a session has released.
 type idleRelease struct {
 	timer          otp.Timer
 	long           time.Duration // servers with an idle_release up to this were released; 0 means none
@@ -67,7 +67,7 @@ func (s *Session) servers() []tenant.Server {
 	return nil
 }
 
-// silent releases the servers for which the client has been silent for long enough.
+// releaseIdle releases the servers for which the client has been silent for long enough.
 func (s *Session) releaseIdle() {
 	long := s.h.Idle(s.p.Now())
 	if s.h.Busy() {

@@ -53,7 +53,7 @@ func (s *Session) subscriptionIntent(server string) client.SubscriptionIntent {
 	return w
 }
 
-// tell tells servers what the client wants of them, and then goes on with a waiting request.
+// sendIntent tells servers what the client wants of them, and then goes on with a waiting request.
 func (s *Session) sendIntent(d *session.Deliver, servers []string, then func(refused error)) {
 	w := &intentWait{d: d, then: then, waiting: len(servers)}
 	if len(servers) == 0 {
@@ -74,8 +74,8 @@ func (s *Session) sendIntent(d *session.Deliver, servers []string, then func(ref
 	}
 }
 
-// wished handles the answer of one server. Only an error of the server itself is a refusal. A
-// connection that is gone counts as granted, because its successor is told again.
+// intentAnswered handles the answer of one server. Only an error of the server itself is a refusal.
+// A connection that is gone counts as granted, because its successor is told again.
 func (s *Session) intentAnswered(m intentAnswer) {
 	w := m.w
 	w.waiting--

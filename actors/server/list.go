@@ -52,8 +52,8 @@ func (s *Session) listAlone(d *session.Deliver, kind merge.Kind) {
 		func(v *catalog.View, err error) any { return recalled{d, kind, v, err} })
 }
 
-// recalled forwards the request if the server can be asked, or nothing is known of it. Otherwise it
-// answers from the view.
+// listViewed forwards the request if the server can be asked, or nothing is known of it. Otherwise
+// it answers from the view.
 func (s *Session) listViewed(m recalled) {
 	if !s.waiting.has(m.d) { // cancelled meanwhile
 		return

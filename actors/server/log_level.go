@@ -7,9 +7,9 @@ import (
 	"mcpd/protocol/jsonedit"
 )
 
-// logs makes sure that a server logs at least at the level that a modern client's request wants,
-// and then goes on with the request. A legacy server has one level for all calls: the most verbose
-// level of the calls that are in flight. Each call gets the lines that it asked for.
+// ensureLogLevel makes sure that a server logs at least at the level that a modern client's request
+// wants, and then goes on with the request. A legacy server has one level for all calls: the most
+// verbose level of the calls that are in flight. Each call gets the lines that it asked for.
 func (s *Session) ensureLogLevel(o *outgoing, then func()) {
 	if s.logsEnough(o) {
 		then()
@@ -24,8 +24,8 @@ func (s *Session) ensureLogLevel(o *outgoing, then func()) {
 	s.sendIntent(o.d, []string{o.server}, func(error) { s.ensureLogLevel(o, then) })
 }
 
-// heard reports whether the server already logs at the level that the request wants. Most requests
-// want no log lines.
+// logsEnough reports whether the server already logs at the level that the request wants. Most
+// requests want no log lines.
 func (s *Session) logsEnough(o *outgoing) bool {
 	if !s.modern() || o.internal {
 		return true

@@ -128,7 +128,7 @@ func (s *Session) unsubscribed(which func(session.Subscription) bool) {
 	}
 }
 
-// agreed marks the subscriptions of matching exchanges as accepted by the server.
+// markSubscribed marks the subscriptions of matching exchanges as accepted by the server.
 func (s *Session) markSubscribed(such func(exchange uint64) bool) {
 	s.store(func(r *session.Record) {
 		r.URIs = slices.Clone(r.URIs)

@@ -19,8 +19,8 @@ func (s *Session) canVisitPages() bool {
 	return s.modern() && s.record.Capabilities.Has("elicitation.url")
 }
 
-// visit returns the function that asks the client for such a visit, nil if the client cannot do it.
-// The visits for one call are limited to rounds.MaxRounds, because a page may change nothing.
+// askVisit returns the function that asks the client for such a visit, nil if the client cannot do
+// it. The visits for one call are limited to rounds.MaxRounds, because a page may change nothing.
 func (s *Session) askVisit(o *outgoing) func([]mrtr.Input) (jsontext.Value, error) {
 	if o.internal || !s.canVisitPages() || !mrtr.MayAsk(o.d.Message.Method) {
 		return nil

@@ -87,7 +87,7 @@ func sameServers(a, b *tenant.Tenant) bool {
 	})
 }
 
-// leave detaches this session from its old connections, each once it carries no call of the
+// detachOld detaches this session from its old connections, each once it carries no call of the
 // session.
 func (s *Session) detachOld() {
 	still := s.oldConnections[:0]

@@ -15,9 +15,10 @@ import (
 	"mcpd/transport"
 )
 
-// waiting are the requests that a session has accepted and neither answered nor passed on, because
-// it waits for another actor. It is the session's carried state, but no incarnation restores it:
-// when an incarnation ends, each request goes to the session's next actor, or is answered.
+// pendingRequests are the requests that a session has accepted and neither answered nor passed on,
+// because it waits for another actor. It is the session's carried state, but no incarnation
+// restores it: when an incarnation ends, each request goes to the session's next actor, or is
+// answered.
 type pendingRequests struct {
 	// called with the change in the number of requests for whose outcome a client waits
 	addInFlight func(more int)

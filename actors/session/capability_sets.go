@@ -21,7 +21,7 @@ const MaxCapabilitySets = 8
 // the set stays open for less than that.
 const CapabilitySetLinger = 10 * time.Minute
 
-// sets are the capability sets of one principal. The zero value has none.
+// capabilitySets are the capability sets of one principal. The zero value has none.
 type capabilitySets struct {
 	uses map[protocol.Fingerprint]int // number of sessions and peers that use a set
 	// For sets without use: when the last use ended. Any one clock will do.

@@ -35,7 +35,7 @@ type candidates struct {
 	soon  bool      // a busy session has calls but no stream, so it may be idle soon
 }
 
-// spare is a session that was last used at last.
+// candidate is a session that was last used at last.
 type candidate struct {
 	h    *Handle
 	last int64
@@ -69,8 +69,8 @@ func (m *Manager) evict(g group) bool {
 	}
 }
 
-// idle finds the longest idle sessions, in that order. It also reports whether another session may
-// be idle soon.
+// idlest finds the longest idle sessions, in that order. It also reports whether another session
+// may be idle soon.
 func idlest(members []*Handle) (all []candidate, soon bool) {
 	for _, h := range members {
 		switch {

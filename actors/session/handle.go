@@ -77,7 +77,7 @@ type Handle struct {
 type Record struct {
 	Version      protocol.Version
 	Capabilities protocol.ClientCapabilities
-	Offered      protocol.ServerCapabilities // capabilities that apply to the session: see Recorded
+	Offered      protocol.ServerCapabilities // capabilities that apply to the session: see ForStorage
 	// capabilities that the host withheld from the client at the handshake
 	Withheld []string
 	Client   protocol.Implementation
@@ -266,8 +266,8 @@ func (h *Handle) deliver(ctx context.Context, d *Deliver) error {
 	return err
 }
 
-// gone returns the error for a message to a session that has ended. A peer's clients know of no
-// session; their next request makes another peer.
+// goneError returns the error for a message to a session that has ended. A peer's clients know of
+// no session; their next request makes another peer.
 func (h *Handle) goneError() error {
 	if down := h.Down(); down != nil { // which may have ended the session too
 		return down
@@ -363,7 +363,7 @@ func (h *Handle) Close(ctx context.Context) error {
 	return nil
 }
 
-// over invalidates the session at once, and has the manager end it.
+// invalidate invalidates the session at once, and has the manager end it.
 func (h *Handle) invalidate(why telemetry.Closing) {
 	h.closed.Store(true)
 	h.End(why)

@@ -110,7 +110,8 @@ func (t holdings) tidy(ep streamable.Endpoint, now time.Duration) {
 	}
 }
 
-// told is a set of capabilities that a client declares, with the set that servers are told of.
+// grantedSet is a set of capabilities that a client declares, with the set that servers are told
+// of.
 type grantedSet struct{ declared, granted protocol.Fingerprint }
 
 // grant returns the set of capabilities that servers are told of on behalf of a session whose

@@ -70,8 +70,8 @@ func (m *Manager) sweep() (ended int) {
 	return ended
 }
 
-// over says whether a session must end now, and why. If it need not, over schedules the sweep for
-// the time when it may have to.
+// expired says whether a session must end now, and why. If it need not, over schedules the sweep
+// for the time when it may have to.
 func (m *Manager) expired(h *Handle, now time.Time) (why telemetry.Closing, is bool) {
 	if !h.Streamed() || m.unserved(h) {
 		return why, false

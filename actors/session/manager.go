@@ -90,7 +90,7 @@ type Manager struct {
 	*carriedState
 }
 
-// kept is the carried state: the requests that wait for an actor, and the running actors.
+// carriedState is the carried state: the requests that wait for an actor, and the running actors.
 type carriedState struct {
 	opening   map[*Open]*Handle
 	attaching map[*attempt]struct{}

@@ -116,7 +116,7 @@ func (d *Deliver) Fail(err error) {
 }
 
 // The message classes. A Deliver is ordinary, so a client that sends too fast is told. The messages
-// below are reserved (`Owed`):
+// below are reserved:
 //
 //	Undelivered            one for each Deliver that was accepted
 //	Expired                one for each session

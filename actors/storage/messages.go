@@ -33,7 +33,7 @@ type Keep struct {
 // changes were taken. There is no reply.
 type Collect struct{}
 
-// The classes. All are reserved (`Owed`):
+// The classes. All are reserved:
 //
 //	Put      one for each handshake, or task that is made, which waits for it
 //	Keep     one for each change of a session or task, and its end

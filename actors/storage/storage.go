@@ -65,7 +65,7 @@ type Storage struct {
 	*carriedState
 }
 
-// kept is the carried state: the changes that are not written yet.
+// carriedState is the carried state: the changes that are not written yet.
 type carriedState struct {
 	// mu is held while a message is handled, except during disk operations, and by Detach.
 	mu      sync.Mutex

@@ -74,7 +74,7 @@ func isRow(s string) bool {
 // request.Done. It also receives the messages below. The classes:
 //
 //	Watch      ordinary
-//	Drop       reserved (`Owed`): at most two for each start
+//	Drop       reserved: at most two for each start
 //	finished   reserved: one for each request to the server
 //	replied    reserved: one for each question to the client
 func (Drop) Class() otp.Class      { return otp.Reserved }
@@ -98,7 +98,7 @@ type Changed struct {
 	Params jsontext.Value // of the notification, in the dialect of the task's client
 }
 
-// Class says that it is best effort (`Sheddable`), so that requests take precedence.
+// Class says that it is best effort, so that requests take precedence.
 func (*Changed) Class() otp.Class { return otp.BestEffort }
 
 // finished is the outcome of a request to the server.

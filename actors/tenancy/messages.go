@@ -28,11 +28,11 @@ type OperateRequest struct {
 // Operate is that call.
 type Operate = otp.Call[OperateRequest, ladder.Standing]
 
-// The classes. Charged is best effort (`Sheddable`): when there are more than the manager takes,
+// The classes. Charged is best effort: when there are more than the manager takes,
 // one less matters little, and one that had waited would count against a tenant that was released
 // meanwhile.
 //
-//	Started        reserved (`Owed`): one for each start of a tenant
+//	Started        reserved: one for each start of a tenant
 //	Reconfigured   reserved: one for each reload
 func (Charged) Class() otp.Class      { return otp.BestEffort }
 func (Started) Class() otp.Class      { return otp.Reserved }

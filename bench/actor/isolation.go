@@ -23,7 +23,7 @@ var kills = []crashCase{
 	{"its server over HTTP, every 100 ms", 100_000, "quiet", siteVictim},
 }
 
-// kill says what is made to crash, and how often.
+// crashCase says what is made to crash, and how often.
 type crashCase struct {
 	name         string
 	microseconds int // interval between two crashes; 0 for none

@@ -81,8 +81,8 @@ func (s *subjects) lanes(scenario, name string, q question) (l []*series) {
 	return l
 }
 
-// take takes the rounds. Each round asks every lane once, in a new random order, so that no lane
-// always runs after the same other lane.
+// runRounds takes the rounds. Each round asks every lane once, in a new random order, so that no
+// lane always runs after the same other lane.
 func runRounds(ctx context.Context, r *kit.Run, rounds int, lanes []*series) error {
 	draw := rand.New(rand.NewPCG(r.Seed, 0))
 	for range rounds {

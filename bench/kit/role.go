@@ -12,7 +12,7 @@ import (
 
 // Role is a process of its own that is measured, or that a measurement needs. It is the same
 // program as the bench, started with the arguments `bench role NAME ARGUMENT`. The program mcpd has
-// a hidden command for it, and tests call Act first.
+// a hidden command for it, and tests call RunIfRole first.
 type Role struct {
 	Name string
 	// Serve starts a server that lives as long as the process, and returns its URL. Afterwards the

@@ -38,7 +38,7 @@ func affordable(r *kit.Run, want int) (int, error) {
 	return want, nil
 }
 
-// use says what a session does before it is idle, besides its handshake.
+// sessionUse says what a session does before it is idle, besides its handshake.
 type sessionUse struct {
 	stream   bool // it opens the standing stream
 	call     bool // it calls a tool once

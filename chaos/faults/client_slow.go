@@ -50,5 +50,5 @@ var clientSlow = Kind{
 // wait, many readers would become a flood of requests.
 const refusedWait = time.Second
 
-// again is how long any other client that was refused or cut off waits before it retries.
+// retryWait is how long any other client that was refused or cut off waits before it retries.
 const retryWait = 100 * time.Millisecond

@@ -100,7 +100,7 @@ func (l *loop) note(err error) {
 	}
 }
 
-// struck returns how often the loop has struck, and the first error that wraps errViolation.
+// hitCount returns how often the loop has struck, and the first error that wraps errViolation.
 func (l *loop) hitCount(context.Context) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -28,7 +28,7 @@ func countNoun[N int | int64 | uint64](n N, one, many string) string {
 	return chart.Count(n) + apart + many
 }
 
-// of returns "none of 12" or "3 of 12".
+// outOf returns "none of 12" or "3 of 12".
 func outOf(n, all uint64) string {
 	if n == 0 {
 		return "none of " + chart.Count(all)

@@ -16,7 +16,7 @@ import (
 	"mcpd/protocol"
 )
 
-// book counts the calls of one tenant by phase and by second.
+// callCounts counts the calls of one tenant by phase and by second.
 type callCounts struct {
 	tenant, role string
 	rate         float64

@@ -123,8 +123,8 @@ func middle(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// rest closes idle connections and repeats look until two looks are equal, or until leakTime has
-// passed.
+// measureIdle closes idle connections and repeats look until two looks are equal, or until leakTime
+// has passed.
 func (r *run) measureIdle(ctx context.Context) (h measurement, err error) {
 	for end := time.Now().Add(leakTime); ; {
 		for _, t := range r.traffic {

@@ -30,7 +30,7 @@ type Options struct {
 	MCP string
 	// Keys are the bearer tokens of tenants. A tenant that requires no key has no entry.
 	Keys map[string]string
-	// Target and Bystanders are the roles, as in experiment.Cast.
+	// Target and Bystanders are the roles, as in experiment.Experiment.AssignRoles.
 	Target     string
 	Bystanders []string
 	Seed       uint64

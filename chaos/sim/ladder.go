@@ -21,7 +21,7 @@ const (
 	poisoned  = targetRow + "/request_manager"
 )
 
-// descent computes the expected state of the target from events of the tree, independently of
+// expectedState computes the expected state of the target from events of the tree, independently of
 // package ladder, which decides it: when the target may start again, and when it has to.
 type expectedState struct {
 	ends    int // in a row

@@ -106,7 +106,7 @@ func (s *simulation) noteFault(what, where string) {
 	s.w.Note("BREAK", where, what)
 }
 
-// tell runs the story from beginning to end.
+// run runs the story from beginning to end.
 func (s *simulation) run() {
 	for _, tenant := range []string{target, bystander} {
 		for i := range s.plan.clients {

@@ -164,7 +164,7 @@ func (r *toolLookup) Finish(m jsonrpc.Message) bool {
 	return true
 }
 
-// end finishes the call with its original refusal.
+// giveUp finishes the call with its original refusal.
 func (r *toolLookup) giveUp() {
 	if w, ok := r.b.drop(r.call.ID); ok {
 		w.out.Finish(r.refusal)

@@ -91,7 +91,7 @@ func describeClaim(text string) string {
 	)
 }
 
-// end releases the host.
+// release releases the host.
 func (c *claim) release() {
 	// The file is removed while it is locked, so a process that has opened it notices.
 	_ = os.Remove(c.f.Name())

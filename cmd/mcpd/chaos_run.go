@@ -210,7 +210,7 @@ func (r *chaosRun) runOne(ctx context.Context, side io.Writer, addr string, keys
 	return one, r.saveRecord(one)
 }
 
-// kept returns the record that an earlier run of the same form has written. The record of an
+// savedRecord returns the record that an earlier run of the same form has written. The record of an
 // aborted run does not count.
 func (r *chaosRun) savedRecord(e experiment.Experiment) (one record.Record, ok bool, err error) {
 	if !r.resume {

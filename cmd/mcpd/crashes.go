@@ -106,7 +106,7 @@ func (c crashLog) ready() {
 	}
 }
 
-// safe returns the reason to start in safe mode, or an empty string.
+// safeModeReason returns the reason to start in safe mode, or an empty string.
 func (c crashLog) safeModeReason(now time.Time) string {
 	recent, last := 0, ""
 	for _, line := range c.lines() {
@@ -138,7 +138,7 @@ func (c crashLog) write(lines []string) error {
 	return nil
 }
 
-// forget lets the next host start as usual. A user has stopped this host, and so has had the
+// clear lets the next host start as usual. A user has stopped this host, and so has had the
 // chance to look at it.
 func (c crashLog) clear() { _ = os.Remove(c.list) }
 

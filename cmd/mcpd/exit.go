@@ -121,7 +121,7 @@ func answerCode(answer *jsonrpc.Error) int {
 	return exitFailure
 }
 
-// refused describes what a host answered instead of an MCP message.
+// refusal describes what a host answered instead of an MCP message.
 func refusal(endpoint string, status *streamable.StatusError) *failure {
 	answer := rpcErrorOf(status)
 	text := telemetry.Clean(status.Body, 200)

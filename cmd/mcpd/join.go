@@ -132,7 +132,7 @@ func (r *remote) close(ctx context.Context) {
 	_ = r.stateless.Close(closing)
 }
 
-// trouble returns the reason why the client was never served, or nil if it was.
+// whyUnserved returns the reason why the client was never served, or nil if it was.
 func (r *remote) whyUnserved() (err error) {
 	for _, b := range []*bridge{r.session, r.stateless} {
 		if b == nil {

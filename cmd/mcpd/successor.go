@@ -55,7 +55,7 @@ func checkProgram(ctx context.Context, run runner, program string) error {
 	return err
 }
 
-// ask runs a program and returns the beginning of its output.
+// runProgram runs a program and returns the beginning of its output.
 func runProgram(ctx context.Context, run runner, program string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()

@@ -122,7 +122,7 @@ func (c *Catalog) List(k Kind) List { return c.lists[k] }
 // Problems returns the items that were left out or renamed.
 func (c *Catalog) Problems() []Problem { return c.problems }
 
-// take returns the items of one server for the merged list. taken are the external names so far.
+// convert returns the items of one server for the merged list. taken are the external names so far.
 func (c *Catalog) convert(s Server, k Kind, taken map[string]bool) Part {
 	report := func(item, why string) { c.problems = append(c.problems, Problem{s.Name, k, item, why}) }
 	items := s.Items[k]
@@ -240,7 +240,7 @@ func (c *Catalog) namer(server string, k Kind, items []jsontext.Value,
 	}
 }
 
-// own reports whether a ClientURI or template of a server stays unchanged in the list of all
+// keepsURI reports whether a ClientURI or template of a server stays unchanged in the list of all
 // servers.
 func (c *Catalog) keepsURI(uri string, taken bool) bool {
 	return !taken && len(c.pending) == 0 && !begins(uri, scheme) && !isPage(uri)

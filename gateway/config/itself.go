@@ -48,7 +48,7 @@ func (l *loader) isThisHost(link, listen string) bool {
 	return theirs.IsLoopback() || slices.Contains(l.ownAddresses(), theirs)
 }
 
-// named reports whether a host name is one of the names in hosts. Subdomains do not count,
+// isOwnName reports whether a host name is one of the names in hosts. Subdomains do not count,
 // because they may belong to others.
 func (l *loader) isOwnName(host string) bool {
 	return slices.ContainsFunc(l.config.Hosts, func(known string) bool {

@@ -71,7 +71,7 @@ func (a *Account) limit() int64 {
 	return s.Guaranteed() + max(0, s.Free()-a.takenByOthers(s))
 }
 
-// others returns how much of the free part other tenants have taken.
+// takenByOthers returns how much of the free part other tenants have taken.
 func (a *Account) takenByOthers(s Shares) (sum int64) {
 	for other := range a.ledger.each {
 		if other != a {
@@ -81,7 +81,7 @@ func (a *Account) takenByOthers(s Shares) (sum int64) {
 	return sum
 }
 
-// above reports whether the tenant, with n more bytes, keeps more than its guaranteed share.
+// aboveShare reports whether the tenant, with n more bytes, keeps more than its guaranteed share.
 func (a *Account) aboveShare(n int) bool {
 	s := a.shares()
 	return s.Total > 0 && a.total.Load()+int64(n) > s.Guaranteed()
@@ -92,7 +92,7 @@ func (a *Account) aboveShare(n int) bool {
 // High or above, and every tenant while it is Exhausted.
 func (a *Account) CheckBegin() *Refusal { return a.allows(Level.AllowsBegin, 0) }
 
-// CheckBeginEvicting is Begins for a caller that can evict something else. While the tenant is
+// CheckBeginEvicting is CheckBegin for a caller that can evict something else. While the tenant is
 // refused, it calls drop, until drop reports that it evicted nothing.
 func (a *Account) CheckBeginEvicting(drop func() bool) *Refusal {
 	if a == nil {

@@ -115,7 +115,7 @@ func (w *wire) stream(ctx context.Context, body, word string) {
 	w.t.Fatalf("no %s on the stream", word)
 }
 
-// elicits connects a client whose only capability is elicitation, as that of the clients of
+// elicitingClient connects a client whose only capability is elicitation, as that of the clients of
 // dialogs.
 func elicitingClient(t *testing.T, revision, url string) *mcp.ClientSession {
 	t.Helper()

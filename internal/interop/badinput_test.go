@@ -39,7 +39,7 @@ func call(method, params string, headers ...string) ask {
 // ping returns a correct request with the given headers, which may be wrong.
 func ping(headers ...string) ask { return call("ping", "{}", headers...) }
 
-// at returns a correct request to another path.
+// pathRequest returns a correct request to another path.
 func pathRequest(path string, headers ...string) ask {
 	a := ping(headers...)
 	a.path = path

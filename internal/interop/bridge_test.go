@@ -150,7 +150,8 @@ func overGo(c *client, name string) *bridged {
 	}
 }
 
-// news returns the notifications and log lines that a client has received since the last time.
+// newNotifications returns the notifications and log lines that a client has received since the
+// last time.
 func newNotifications(c *client) (methods, lines []string) {
 	for len(c.notifications) > 0 {
 		words := <-c.notifications

@@ -90,7 +90,7 @@ func TestServersHaveControlGroups(t *testing.T) {
 	awaitNoGroups(t, next)
 }
 
-// gone waits until none of these groups exists.
+// awaitNoGroups waits until none of these groups exists.
 func awaitNoGroups(t *testing.T, names []string) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); len(findGroups(names)) >

@@ -108,7 +108,7 @@ func connectIn(t *testing.T, revision string, over mcp.Transport) *client {
 // userQuestion is a question for the user. It takes one answer.
 type userQuestion chan string
 
-// asks returns the user's answer: the usual one, or the answer of the test.
+// userAnswer returns the user's answer: the usual one, or the answer of the test.
 func (c *client) userAnswer(usual string) string {
 	if c.questions == nil {
 		return usual
@@ -168,7 +168,7 @@ func (c *client) record(words ...any) {
 	c.notifications <- strings.TrimSpace(fmt.Sprintln(words...))
 }
 
-// until waits for the notification want, and returns the notifications that came before it.
+// await waits for the notification want, and returns the notifications that came before it.
 func (c *client) await(want string) (before []string) {
 	c.t.Helper()
 	late := time.After(patience)
@@ -216,7 +216,8 @@ func (c *client) names() []string {
 	return names
 }
 
-// web serves a fixture over Streamable HTTP with sessions, in the legacy era, and returns its URL.
+// serveWithSessions serves a fixture over Streamable HTTP with sessions, in the legacy era, and
+// returns its URL.
 func serveWithSessions(t *testing.T, f *fixture) string {
 	t.Helper()
 	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
@@ -224,8 +225,8 @@ func serveWithSessions(t *testing.T, f *fixture) string {
 	}, nil))
 }
 
-// alone serves a fixture over Streamable HTTP without sessions, in the modern era, and returns its
-// URL.
+// serveStateless serves a fixture over Streamable HTTP without sessions, in the modern era, and
+// returns its URL.
 func serveStateless(t *testing.T, f *fixture) string {
 	t.Helper()
 	return listen(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {

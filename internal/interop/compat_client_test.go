@@ -17,7 +17,7 @@ import (
 // declared are the capabilities of a client of the matrix.
 const declared = `{"roots":{},"sampling":{},"elicitation":{}}`
 
-// hop carries the messages of a client over one transport.
+// messageCarrier carries the messages of a client over one transport.
 type messageCarrier interface {
 	// exchange sends a request and passes every message that may belong to it to take. It returns when
 	// take reports that a message was the last, or when the context ends. The end of the context
@@ -72,14 +72,14 @@ func (c *matrixClient) record(m jsonrpc.Message) {
 	c.recorded = append(c.recorded, m)
 }
 
-// forget discards the recorded messages.
+// clearRecorded discards the recorded messages.
 func (c *matrixClient) clearRecorded() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.recorded = nil
 }
 
-// told reports whether a notification of the method arrives within patience.
+// receives reports whether a notification of the method arrives within patience.
 func (c *matrixClient) receives(method string) bool {
 	return within(func() bool {
 		c.mu.Lock()

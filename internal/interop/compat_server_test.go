@@ -120,7 +120,7 @@ func revisions(over string) []protocol.Version {
 	return all
 }
 
-// ends returns all ends.
+// allEnds returns all ends.
 func allEnds() (all []end) {
 	for _, over := range transports {
 		for _, v := range revisions(over) {

@@ -99,7 +99,7 @@ func defined(revision protocol.Version, method string, m jsonrpc.Message) (defin
 	return results[method], m.Result
 }
 
-// upstream checks all messages that a server of one revision received. It skips the probes and
+// checkServer checks all messages that a server of one revision received. It skips the probes and
 // handshakes that are requests of another era.
 func (v *validity) checkServer(t *testing.T, u upstream) {
 	t.Helper()

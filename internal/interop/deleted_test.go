@@ -16,8 +16,8 @@ func canList(w *wire) bool {
 	return w.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`).status == http.StatusOK
 }
 
-// refused starts a second daemon on a state directory that is in use, and checks that it refuses to
-// start.
+// checkSecondDaemon starts a second daemon on a state directory that is in use, and checks that it
+// refuses to start.
 func checkSecondDaemon(t *testing.T, state string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), mcptest.Mcpd(t), "serve", "--listen=127.0.0.1:0",

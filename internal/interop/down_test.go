@@ -28,7 +28,7 @@ func serverLog(host *mcptest.Host) (lines []string) {
 	return lines
 }
 
-// told is the data of an error.
+// errorData is the data of an error.
 type errorData struct {
 	Reason, Incident, Cause string
 	RetryAfterMs            int64

@@ -95,7 +95,7 @@ func TestPublishedServersServeBothErasAtOnce(t *testing.T) {
 	}
 }
 
-// ask is like call, for a goroutine of a test, which must not end the test.
+// callText is like call, for a goroutine of a test, which must not end the test.
 func (c *client) callText(tool string, args map[string]any) string {
 	c.t.Helper()
 	if args == nil {
@@ -129,7 +129,7 @@ func (c *client) toggleOn(tool string) {
 	c.t.Errorf("%s: %s does not start", c.user, tool)
 }
 
-// heard waits for a notification like until, for a goroutine of a test.
+// awaitInGoroutine waits for a notification like until, for a goroutine of a test.
 func (c *client) awaitInGoroutine(want string) {
 	c.t.Helper()
 	late := time.After(patience)

@@ -48,7 +48,8 @@ func newFixture(name string) *fixture {
 	return f
 }
 
-// old makes the server support only revisions with a handshake, and young only revisions without.
+// legacyOnly makes the server support only revisions with a handshake, and young only revisions
+// without.
 func (f *fixture) legacyOnly() *fixture { return f.without("server/discover") }
 func (f *fixture) modernOnly() *fixture { return f.without("initialize") }
 

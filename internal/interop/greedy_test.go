@@ -23,7 +23,7 @@ type greedy struct {
 	counts map[string]int
 }
 
-// say counts a result of a request.
+// count counts a result of a request.
 func (g *greedy) count(what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -29,7 +29,7 @@ func statelessPost(method, params string, headers ...string) ask {
 	return send(body, append(all[:len(all):len(all)], headers...)...)
 }
 
-// in replaces the value of one header.
+// withHeader replaces the value of one header.
 func (a ask) withHeader(name, value string) ask {
 	for i := 0; i < len(a.headers); i += 2 {
 		if a.headers[i] == name {

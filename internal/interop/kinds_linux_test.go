@@ -12,7 +12,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// kind returns the n-th of 256 sets of capabilities that a server can learn of, with an
+// capabilitySet returns the n-th of 256 sets of capabilities that a server can learn of, with an
 // experimental capability that is different for each n.
 func capabilitySet(n int) string {
 	members := map[string][]string{"experimental": {fmt.Sprintf(`"n%d":{"at":%d}`, n, n)}}

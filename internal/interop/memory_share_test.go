@@ -134,8 +134,8 @@ func (k *memoryHost) checkRefusal(r reply, kind string) (refused bool) {
 	return true
 }
 
-// again checks that acme is served within 5 s after it has released its data, and that the host
-// keeps no data of the given kinds for it.
+// checkReleased checks that acme is served within 5 s after it has released its data, and that the
+// host keeps no data of the given kinds for it.
 func (k *memoryHost) checkReleased(nothing ...string) {
 	k.Helper()
 	let := time.Now()

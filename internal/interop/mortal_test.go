@@ -44,7 +44,7 @@ func (m *restartable) start() {
 	go func() { _ = server.Serve(listener) }() // owner: the test, which ends it with end
 }
 
-// end closes all connections, and refuses new ones.
+// stop closes all connections, and refuses new ones.
 func (m *restartable) stop() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

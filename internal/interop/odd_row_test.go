@@ -55,8 +55,8 @@ type oddRow struct {
 	tenant   string   // tenant for a row that would disturb others; empty is the shared one
 }
 
-// says is a script. A key is a method, or a method and the name, URI or cursor of the request, as
-// "tools/call echo", or a method and another method that the connection received before, as
+// oddScript is a script. A key is a method, or a method and the name, URI or cursor of the request,
+// as "tools/call echo", or a method and another method that the connection received before, as
 // "tools/list after tools/call". The n-th request of a connection gets the n-th reply, and later
 // ones get the last.
 type oddScript map[string][]oddReply

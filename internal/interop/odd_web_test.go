@@ -251,7 +251,7 @@ func (s *oddSession) write(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// say writes messages to the standalone stream, after the answer to a POST.
+// sendStandalone writes messages to the standalone stream, after the answer to a POST.
 func (s *oddSession) sendStandalone(out http.ResponseWriter, lines []string) {
 	if len(lines) > 0 {
 		_ = http.NewResponseController(out).Flush()

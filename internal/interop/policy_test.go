@@ -47,7 +47,7 @@ func initializeWith(version string) string {
 	return strings.Replace(hello, "2025-11-25", version, 1)
 }
 
-// alone makes a stateless request of a client with the given capabilities.
+// postStateless makes a stateless request of a client with the given capabilities.
 func (w *wire) postStateless(method, params, capabilities string) reply {
 	w.t.Helper()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+

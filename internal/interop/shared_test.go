@@ -11,7 +11,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// kinds are different clients that a server with one instance serves with one process.
+// callerKinds are different clients that a server with one instance serves with one process.
 var callerKinds = []struct{ who, revision, capabilities string }{
 	{"ann", legacy, `{"elicitation":{}}`},
 	{"bob", legacy, `{}`},

@@ -15,7 +15,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// old serves a fixture over HTTP+SSE of 2024-11-05.
+// serveSSE serves a fixture over HTTP+SSE of 2024-11-05.
 func serveSSE(t *testing.T, name string) string {
 	t.Helper()
 	f := newFixture(name)

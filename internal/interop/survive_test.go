@@ -17,7 +17,7 @@ import (
 	"mcpd/internal/mcptest"
 )
 
-// again starts the host again, with the state and the address of one that was killed.
+// restart starts the host again, with the state and the address of one that was killed.
 func restart(t *testing.T, h *mcptest.Host, config string) *mcptest.Host {
 	t.Helper()
 	return mcptest.Start(t, mcptest.HostOptions{

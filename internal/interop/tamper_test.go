@@ -30,7 +30,7 @@ func (w *wire) callStateless(id, method, name, more string) reply {
 		more), "Mcp-Protocol-Version", modern, "Mcp-Method", method, "Mcp-Name", name)
 }
 
-// asked calls a tool that asks the user, and returns the state for the retry.
+// callForState calls a tool that asks the user, and returns the state for the retry.
 func (w *wire) callForState(tool, text string) (state string) {
 	w.t.Helper()
 	r := w.callStateless("1", "tools/call", tool, `"arguments":{"text":"`+text+`"},`)

@@ -277,8 +277,8 @@ func (a answer) String() string {
 	return fmt.Sprintf("%d, Retry-After %q, %.300s, %v", a.status, a.retry, a.body, a.err)
 }
 
-// busy reports whether the response says that something is overloaded, in every way: by status,
-// Retry-After, and the error's code, reason, data and message.
+// overloaded reports whether the response says that something is overloaded, in every way: by
+// status, Retry-After, and the error's code, reason, data and message.
 func (a answer) overloaded(what string) bool {
 	return a.status == http.StatusServiceUnavailable && a.retry != "" &&
 		strings.Contains(a.body, `"code":-32010`) &&

@@ -178,5 +178,5 @@ func nameIn(t *testing.T, tool string) string {
 	return m.Name
 }
 
-// told returns how often clients were told of a change.
+// totalText returns how often clients were told of a change.
 func (s summary) totalText() string { return fmt.Sprint(s.total) }

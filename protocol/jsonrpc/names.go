@@ -1,6 +1,6 @@
 package jsonrpc
 
-// names is a set of the member names in the params or the result of a decoded message. It has one
+// nameSet is a set of the member names in the params or the result of a decoded message. It has one
 // bit for each name, which several names may share. The set avoids most searches for a member that
 // is absent. The zero names means that the members are unknown.
 type nameSet uint64
@@ -11,7 +11,7 @@ const known nameSet = 1 << 63
 // nameBit returns the bit for the sum of a name.
 func nameBit(sum uint32) nameSet { return 1 << (sum * 0x9e3779b1 >> 26 % 63) }
 
-// sum is computed from the length and three bytes of a name. Names with different sums are
+// nameSum is computed from the length and three bytes of a name. Names with different sums are
 // different.
 func nameSum[T string | []byte](name T) uint32 {
 	if len(name) == 0 {

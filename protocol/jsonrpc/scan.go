@@ -269,7 +269,7 @@ type members struct {
 // names starts an object.
 func (s *scanner) names() members { return members{first: s.keys.n, texts: len(s.texts)} }
 
-// name skips a member's name and the colon. It refuses a name that the object already has.
+// readName skips a member's name and the colon. It refuses a name that the object already has.
 func (s *scanner) readName(n *members) (key, bool) {
 	start := s.pos
 	if s.peek() != '"' {

@@ -10,7 +10,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// fate is the treatment of an error.
+// treatment is the treatment of an error.
 type treatment uint8
 
 const (

@@ -196,7 +196,7 @@ func (r *rewriter) putServerInfo(e *envelope) {
 	r.Put(`}`)
 }
 
-// stamp writes the origin of the result into an existing _meta.
+// setServerInfo writes the origin of the result into an existing _meta.
 func (r *rewriter) setServerInfo(from int, e *envelope) {
 	said := false
 	w := r.Walk(from)

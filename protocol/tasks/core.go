@@ -12,7 +12,7 @@ import (
 // except for its id: the ttl, the poll interval, the times of creation and change, the _meta of the
 // server's answers, and the notifications.
 
-// theirs holds the server's data about such a task. The zero value holds none.
+// upstreamData holds the server's data about such a task. The zero value holds none.
 type upstreamData struct {
 	known bool
 	ttl   jsontext.Value // a number; null for no limit

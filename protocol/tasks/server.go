@@ -231,7 +231,7 @@ func (t *Task) onInputRequests(task jsontext.Value) {
 	t.sendQuestions()
 }
 
-// said translates a result of the tool to the client's revision.
+// translateResult translates a result of the tool to the client's revision.
 func (t *Task) translateResult(result jsontext.Value) (jsontext.Value, error) {
 	result = withoutTaskID(result.Clone())
 	if t.o.Server.Has(protocol.ResultType) && len(result) > 0 {

@@ -37,7 +37,7 @@ type failures struct {
 	since   time.Time     // of the last start that followed a pause
 }
 
-// again restarts a child of a supervisor with a Backoff, or pauses it.
+// restartOrPause restarts a child of a supervisor with a Backoff, or pauses it.
 func (s *state) restartOrPause(now time.Time, k *childRecord, reason error) {
 	if k.failures == nil {
 		k.failures = &failures{window: newWindow(s.intensity)}

@@ -18,8 +18,8 @@ const (
 
 func (s stage) String() string { return name(s, "idle", "going", "up", "away", "paused", "dead") }
 
-// kid is a supervisor's record of one child. The driver fields are for the code that performs
-// actions; the others are for the code that decides.
+// childRecord is a supervisor's record of one child. The driver fields are for the code that
+// performs actions; the others are for the code that decides.
 type childRecord struct {
 	id    string
 	child *Child

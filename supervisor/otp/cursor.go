@@ -39,7 +39,7 @@ func (h *cursor) at() stamp {
 	return 0
 }
 
-// ring stops the goroutine after the message that it handles. The caller holds the lock.
+// interrupt stops the goroutine after the message that it handles. The caller holds the lock.
 func (h *cursor) interrupt() { h.word.Or(wakeFlag) }
 
 // taken returns how many messages have been taken since count had the value since.

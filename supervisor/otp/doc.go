@@ -16,7 +16,7 @@
 //
 // A goroutine that does not stop is isolated: it still runs, but its calls on its Process have no
 // effect. A child that is isolated without a successor is abandoned. A failure domain is a part of
-// the tree in which stuck goroutines are counted separately (Child.Bulkhead).
+// the tree in which stuck goroutines are counted separately (Child.FailureDomain).
 //
 //	system := otp.NewSystem(otp.Options{})
 //	tree, err := system.Start(ctx, "app", otp.Spec{
@@ -40,8 +40,8 @@
 //	intensity             1 restart in 5 s                              Spec.Intensity
 //	time to stop          5 s; for a supervisor no limit                Child.Shutdown
 //	time to start         10 s                                          Child.StartTimeout
-//	stuck: reported       after 1 s at one message                      Child.Soft
-//	stuck: replaced       after 5 s at one message                      Child.Hard
+//	stuck: reported       after 1 s at one message                      Child.SoftTimeout
+//	stuck: replaced       after 5 s at one message                      Child.HardTimeout
 //	mailbox               1024 messages, 1,048,576 at most              Child.Mailbox
 //	throughput            10 messages before other actors run           Options.Throughput
 //	stuck goroutines      64 in a failure domain, 1024 outside root's   MaxIsolated, MaxIsolatedTotal
@@ -66,19 +66,19 @@
 //   - Process.After, Post, PostWait, Monitor and CallAsync reach only the incarnation that called
 //     them. Leftovers of an older incarnation are dropped.
 //   - Process.SetCarriedState hands a value over to the next incarnation, which restores it with
-//     Process.Heir. The value is dropped when three incarnations in a row panic within one second.
-//     The last panic must be in the incarnation's own work, unless the intensity allows no further
-//     restart. Fewer panics are enough when the intensity allows fewer than four restarts.
+//     Process.CarriedState. The value is dropped when three incarnations in a row panic within one
+//     second. The last panic must be in the incarnation's own work, unless the intensity allows no
+//     further restart. Fewer panics are enough when the intensity allows fewer than four restarts.
 //
 // Receive must not wait for something that it cannot cancel, because Go cannot end a goroutine from
 // outside. A worker that does not stop when it is told to is abandoned: it leaves the tree,
 // everything that waits for it fails, an Abandoned event is sent, and its further actions do not
 // affect its successor.
 //
-// A worker that does not return from a message is stuck. After Child.Soft a Stuck event reports
-// where it is. After Child.Hard it is isolated and replaced, which everybody else sees as a crash
-// with ErrStuck. Both times count only while the machine could have run the worker, and start again
-// with each call of Process.Progress. A stuck worker has these effects:
+// A worker that does not return from a message is stuck. After Child.SoftTimeout a Stuck event
+// reports where it is. After Child.HardTimeout it is isolated and replaced, which everybody else
+// sees as a crash with ErrStuck. Both times count only while the machine could have run the worker,
+// and start again with each call of Process.Progress. A stuck worker has these effects:
 //
 //   - The message being handled fails at once, and so does every call that the worker took and did
 //     not answer. The successor handles the messages that wait in the mailbox, in order.
@@ -93,10 +93,10 @@
 //     supervisor that hangs in a function it calls (the function that makes its spec, Fail,
 //     Abandon) is abandoned with everything below it, and started again.
 //   - The goroutine exists until it returns, and is counted until then (System.Hung, Node.Hung). At
-//     most MaxIsolated (64) stuck goroutines are replaced in one failure domain (Child.Bulkhead),
-//     so that one failure domain cannot use up the replacements of others. A supervisor with that
-//     many below it starts no new child. A supervisor has at most MaxStarting (64) requested starts
-//     under way at once.
+//     most MaxIsolated (64) stuck goroutines are replaced in one failure domain
+//     (Child.FailureDomain), so that one failure domain cannot use up the replacements of others. A
+//     supervisor with that many below it starts no new child. A supervisor has at most MaxStarting
+//     (64) requested starts under way at once.
 //
 // # Restarts
 //

@@ -31,8 +31,8 @@ func (m *mailbox) trim() {
 	}
 }
 
-// settle reconciles the user queue with the cursor: it removes the entries that the goroutine has
-// taken. The caller holds the lock.
+// reconcile reconciles the user queue with the cursor: it removes the entries that the goroutine
+// has taken. The caller holds the lock.
 func (m *mailbox) reconcile() {
 	n := m.cursor.taken(m.reconciled)
 	if n == 0 {

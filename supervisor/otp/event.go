@@ -62,7 +62,7 @@ type (
 
 	// ChildPaused says that a supervisor with a Backoff pauses the child for the time For. Either its
 	// restarts exceed the intensity, or the child itself is at fault (see OwnFaultOrigins), or it did
-	// not start at boot (see Backoff.Boots).
+	// not start at boot (see Backoff.AtStart).
 	ChildPaused struct {
 		Row
 		Reason error
@@ -97,8 +97,8 @@ type (
 		Budget    time.Duration
 	}
 
-	// Stuck says that a worker or supervisor has been at one message for longer than its Child.Soft.
-	// This event does not end it.
+	// Stuck says that a worker or supervisor has been at one message for longer than its
+	// Child.SoftTimeout. This event does not end it.
 	Stuck struct {
 		Row
 		For time.Duration // time for which the machine could have run it

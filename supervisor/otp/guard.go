@@ -85,7 +85,7 @@ type guard struct {
 	opened    any // content of the envelope being handled, nil without envelope
 }
 
-// exit is the end of an incarnation, as reported to its supervisor.
+// childExit is the end of an incarnation, as reported to its supervisor.
 type childExit struct {
 	guard   *guard
 	inc     uint64
@@ -291,8 +291,8 @@ func (g *guard) end(reason error, rep *CrashReport) {
 	g.queueProceed()
 }
 
-// goOn requests that the end begins or continues. The request is made once, even if goOn is called
-// several times before it is handled. A worker's goroutines also request it, without goOn.
+// queueProceed requests that the end begins or continues. The request is made once, even if goOn is
+// called several times before it is handled. A worker's goroutines also request it, without goOn.
 func (g *guard) queueProceed() {
 	if !g.proceedQueued {
 		g.proceedQueued = true
@@ -370,8 +370,8 @@ func (g *guard) leave() {
 	g.tell(halted{e})
 }
 
-// let drops what the process worked with, once it has left. Code that has its address may keep the
-// guard for long.
+// clear drops what the process worked with, once it has left. Code that has its address may keep
+// the guard for long.
 func (g *guard) clear() { g.body, g.ctx = nil, nil }
 
 func (g *guard) overloaded() {

@@ -7,10 +7,10 @@ import "errors"
 // of replacing another process: restarting does not help when children hang again and again.
 const (
 	// MaxIsolated is how many isolated processes that have not returned there may be in one failure
-	// domain: the rows from one with Child.Bulkhead down to the next ones below it. The root begins a
-	// failure domain too. So stuck processes in one failure domain do not use up the replacements of
-	// another. A supervisor that has as many below it, in its own failure domain, refuses to start new
-	// children.
+	// domain: the rows from one with Child.FailureDomain down to the next ones below it. The root
+	// begins a failure domain too. So stuck processes in one failure domain do not use up the
+	// replacements of another. A supervisor that has as many below it, in its own failure domain,
+	// refuses to start new children.
 	MaxIsolated = 64
 	// MaxIsolatedTotal is how many isolated processes that have not returned there may be in all
 	// failure domains except the root's: 16 times MaxIsolated. A domain can exceed MaxIsolated when a
@@ -19,10 +19,10 @@ const (
 	MaxIsolatedTotal = 1024
 )
 
-// room reports whether one more process may be replaced in a failure domain. own is how many stuck
-// processes the domain has, all is how many all domains except the root's have; all is 0 for the
-// root's domain. If fewer than MaxIsolated of MaxIsolatedTotal are left, a domain may have one more
-// only while it has fewer than are left. So a domain without stuck processes is refused last.
+// mayReplace reports whether one more process may be replaced in a failure domain. own is how many
+// stuck processes the domain has, all is how many all domains except the root's have; all is 0 for
+// the root's domain. If fewer than MaxIsolated of MaxIsolatedTotal are left, a domain may have one
+// more only while it has fewer than are left. So a domain without stuck processes is refused last.
 func mayReplace(own, all int) bool { return own < min(MaxIsolated, MaxIsolatedTotal-all) }
 
 // full reports whether stuck processes in this row are not replaced any more.
@@ -42,13 +42,13 @@ const MaxStarting = 64
 // Detachable is carried state that can be taken from a stuck incarnation. Go cannot end a
 // goroutine: a goroutine that was given up may return at any time and continue, in the middle of a
 // change. So the carried state of a stuck incarnation is dropped, and its Abandon method is called
-// once the goroutine has returned (see Process.SetCarriedState). If the value has the method Fence,
-// the next incarnation gets the result of Fence instead.
+// once the goroutine has returned (see Process.SetCarriedState). If the value has the method
+// Detach, the next incarnation gets the result of Detach instead.
 type Detachable interface {
-	// Fence returns the value for the next incarnation, nil for none. It is called on another
-	// goroutine than the worker's, which may be running. So Fence must not wait for a lock that the
-	// worker may hold. After Fence the worker must be able neither to change the returned value nor to
-	// work without it: let it panic where it would.
+	// Detach returns the value for the next incarnation, nil for none. It is called on another
+	// goroutine than the worker's, which may be running. So Detach must not wait for a lock that the
+	// worker may hold. After Detach the worker must be able neither to change the returned value nor
+	// to work without it: let it panic where it would.
 	Detach() any
 }
 
@@ -224,7 +224,7 @@ func (g *guard) handOver(heir, next any) {
 	}
 }
 
-// vanish ends an isolated process that has returned.
+// leaveIsolated ends an isolated process that has returned.
 func (g *guard) leaveIsolated() {
 	if g.phase != left {
 		g.phase = left

@@ -229,8 +229,8 @@ func (m *mailbox) UserMessageCount() int {
 	return m.user.len()
 }
 
-// shut stops the flow of user messages, unshut starts it. Only the process's own goroutine calls
-// them.
+// pauseUser stops the flow of user messages, unshut starts it. Only the process's own goroutine
+// calls them.
 func (m *mailbox) pauseUser()  { m.setOpen(false) }
 func (m *mailbox) resumeUser() { m.setOpen(true) }
 
@@ -276,7 +276,7 @@ func (m *mailbox) claim() bool {
 	return mine
 }
 
-// crowd wakes the goroutines that wait for room. The caller holds the lock.
+// wakeWaiters wakes the goroutines that wait for room. The caller holds the lock.
 func (m *mailbox) wakeWaiters() {
 	if m.room != nil {
 		close(m.room)

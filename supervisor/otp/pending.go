@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// debts are the pending replies of a row: calls that its incarnations have taken and not answered.
-// When an incarnation is stuck and its carried state is dropped, these calls fail, because nothing
-// is left that could answer them.
+// pendingReplies are the pending replies of a row: calls that its incarnations have taken and not
+// answered. When an incarnation is stuck and its carried state is dropped, these calls fail,
+// because nothing is left that could answer them.
 type pendingReplies struct {
 	mu    sync.Mutex // guards the fields below
 	calls map[pendingReply]uint64

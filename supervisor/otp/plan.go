@@ -219,7 +219,7 @@ func (s *state) stopStep(k *childRecord) (wait bool) {
 	return false
 }
 
-// settle is called when no plan is left. It decides about the children that ended meanwhile; each
+// planDone is called when no plan is left. It decides about the children that ended meanwhile; each
 // decision may make a new plan.
 func (s *state) planDone(now time.Time) {
 	switch s.mode {

@@ -141,9 +141,9 @@ func (p *Process) Check() {
 	}
 }
 
-// Progress reports that the worker makes progress in a loop that may take longer than Child.Hard:
-// the times Child.Soft and Child.Hard start again. Like Check, it panics when this incarnation is
-// over. It is cheap enough to be called in each step of a loop.
+// Progress reports that the worker makes progress in a loop that may take longer than
+// Child.HardTimeout: the times Child.SoftTimeout and Child.HardTimeout start again. Like Check, it
+// panics when this incarnation is over. It is cheap enough to be called in each step of a loop.
 func (p *Process) Progress() {
 	p.Check()
 	p.guard.mailbox.progress()

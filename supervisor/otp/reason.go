@@ -26,7 +26,8 @@ var (
 	// that wraps the reason. A supervisor with a Backoff pauses the child instead, unless it is
 	// Temporary. OTP has no such reason; suture has one, ErrTerminateSupervisorTree.
 	ErrGiveUp = errors.New("give up")
-	// ErrStuck is the reason of a child that did not return from a message within its Child.Hard.
+	// ErrStuck is the reason of a child that did not return from a message within its
+	// Child.HardTimeout.
 	ErrStuck = errors.New("stuck")
 	// ErrStartTimeout is the reason of a start that was not ready within Child.StartTimeout.
 	ErrStartTimeout = errors.New("start timeout")

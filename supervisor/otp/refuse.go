@@ -35,17 +35,17 @@ const (
 	MaxHeldMessages = 1024
 )
 
-// shunned holds the origins whose messages a row refuses. A value never changes.
+// refusals holds the origins whose messages a row refuses. A value never changes.
 type refusals map[string]refusal
 
-// shun says until when messages of an origin are refused.
+// refusal says until when messages of an origin are refused.
 type refusal struct {
 	told time.Time // messages whose sender can be told
 	all  time.Time // all messages
 	err  error     // the error for senders
 }
 
-// shun makes the row refuse messages of an origin for OriginRefuseTime, and take none at all for
+// refuse makes the row refuse messages of an origin for OriginRefuseTime, and take none at all for
 // hold. Only the row's supervisor calls it.
 func (r *row) refuse(origin string, now time.Time, hold time.Duration, crash error) {
 	next := refusals{origin: {now.Add(OriginRefuseTime), now.Add(hold), &shunnedError{crash}}}
@@ -103,7 +103,7 @@ func (g *guard) turnedAway(msg any, p *Process) bool {
 	return true
 }
 
-// holding keeps messages that wait until their origin is accepted again.
+// heldMessages keeps messages that wait until their origin is accepted again.
 type heldMessages struct {
 	mu      sync.Mutex // guards the fields below
 	foreign int        // number of messages from other processes

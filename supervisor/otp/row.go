@@ -18,7 +18,7 @@ type row struct {
 	sys    *System
 	parent *row // nil at the root
 	// domain is the topmost row of the failure domain that this row is in: the nearest one with
-	// Child.Bulkhead, which may be this row itself, or else the root.
+	// Child.FailureDomain, which may be this row itself, or else the root.
 	domain *row
 	id     string
 	path   string

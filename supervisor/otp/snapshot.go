@@ -42,8 +42,8 @@ type Node struct {
 	Incarnation uint64
 	Mailbox     int // messages that wait
 	Holds       Holdings
-	// Stuck says that the row is at one message for longer than its Child.Soft. Unstable says that it
-	// was paused because it ended too often, and has not yet run for Backoff.Stable.
+	// Stuck says that the row is at one message for longer than its Child.SoftTimeout. Unstable says
+	// that it was paused because it ended too often, and has not yet run for Backoff.Stable.
 	Stuck, Unstable bool
 	// Isolated counts isolated processes here and below whose goroutines have not returned; nothing
 	// can end them.

@@ -57,15 +57,15 @@ const (
 	// DefaultStartTimeout is the default of Child.StartTimeout, which bounds a worker's Init. OTP has
 	// no such bound; here one stuck Init would hold up a whole tree.
 	DefaultStartTimeout = 10 * time.Second
-	// DefaultSoftTimeout is the default of Child.Soft: a worker that is at the same message for this
-	// long is reported. A message normally takes microseconds; a client begins to notice a delay of
-	// this length.
+	// DefaultSoftTimeout is the default of Child.SoftTimeout: a worker that is at the same message for
+	// this long is reported. A message normally takes microseconds; a client begins to notice a delay
+	// of this length.
 	DefaultSoftTimeout = time.Second
-	// DefaultHardTimeout is the default of Child.Hard: a worker that is at the same message for this
-	// long is replaced. The time is longer than any normal pause of the machine, and short enough that
-	// most callers are still waiting.
+	// DefaultHardTimeout is the default of Child.HardTimeout: a worker that is at the same message for
+	// this long is replaced. The time is longer than any normal pause of the machine, and short enough
+	// that most callers are still waiting.
 	DefaultHardTimeout = 5 * time.Second
-	// NoTimeout, as Child.Soft or Child.Hard, switches that bound off.
+	// NoTimeout, as Child.SoftTimeout or Child.HardTimeout, switches that bound off.
 	NoTimeout time.Duration = -1
 	// DefaultMailbox is the default of Child.Mailbox: the number of messages that may wait for a
 	// worker. At some microseconds a message they are a few milliseconds of work. A sender that is
@@ -128,8 +128,8 @@ type Child struct {
 	// SoftTimeout and HardTimeout bound how long the worker may be at one message, or at a Terminate
 	// that nobody has ordered. After SoftTimeout the worker is reported with a Stuck event; after
 	// HardTimeout it is isolated and replaced. 0 means DefaultSoftTimeout (1 s) and DefaultHardTimeout
-	// (5 s), NoTimeout means no bound. Soft applies to a start too. For a supervisor they bound each
-	// step of its own work.
+	// (5 s), NoTimeout means no bound. SoftTimeout applies to a start too. For a supervisor they bound
+	// each step of its own work.
 	//
 	// Only time for which the machine could have run the worker counts, not time on the clock; see
 	// Options.Contention. Process.Progress starts the count again. Owned goroutines (Process.Go) are

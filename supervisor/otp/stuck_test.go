@@ -245,7 +245,7 @@ func TestAFencedHeirIsTakenFromAStuckWorker(t *testing.T) {
 	})
 }
 
-// Carried state whose Fence returns nil is dropped, like state without Fence.
+// Carried state whose Detach returns nil is dropped, like state without Detach.
 func TestAnHeirThatIsInUseIsGivenUp(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})

@@ -49,7 +49,7 @@ func (s *System) Start(ctx context.Context, name string, spec Spec) (*Tree, erro
 	}
 }
 
-// plant makes the row and the process of the root.
+// newTree makes the row and the process of the root.
 func (s *System) newTree(name string, spec Spec) (*Tree, error) {
 	child := Child{ID: name, Restart: Temporary, Start: Supervisor(spec)}.resolved()
 	t := &Tree{sys: s, started: make(chan struct{}), done: make(chan struct{})}

@@ -33,8 +33,8 @@ func (m *mailbox) handOver(to *mailbox) {
 	}
 }
 
-// goOn makes the goroutine of m continue with another mailbox that no other goroutine has charge
-// of.
+// continueWith makes the goroutine of m continue with another mailbox that no other goroutine has
+// charge of.
 func (m *mailbox) continueWith(to *mailbox) {
 	m.guard.sys.watch.wake()
 	m.release(m.turn.Swap(to))

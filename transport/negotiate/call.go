@@ -91,8 +91,8 @@ func (q *request) exchange(method string, e *exchange) {
 	q.guard.WriteJSON(q.w, http.StatusOK, outcome.Result)
 }
 
-// leave cancels a request that has no outcome yet, if its client has declared that it cancels
-// (S3-41, S3-42).
+// cancelIfDeclared cancels a request that has no outcome yet, if its client has declared that it
+// cancels (S3-41, S3-42).
 func (q *request) cancelIfDeclared(e *exchange) {
 	if !e.ended() && q.client.Has(negotiation.Cancellation) {
 		q.session.Cancel(e)

@@ -80,7 +80,7 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 	return true
 }
 
-// leave notes that the client does not read the outcome any more, and releases the room of the
+// abandon notes that the client does not read the outcome any more, and releases the room of the
 // outcome.
 func (e *exchange) abandon() {
 	e.mu.Lock()

@@ -139,7 +139,7 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 	return true
 }
 
-// say writes a response. A client that leaves even responses unread is given up.
+// respond writes a response. A client that leaves even responses unread is given up.
 func (s *server) respond(m jsonrpc.Message) {
 	if errors.Is(s.out.put(m, true), transport.ErrSlowConsumer) {
 		s.stall()

@@ -61,7 +61,7 @@ func (s *server) cancelled(m jsonrpc.Message) bool {
 
 const cancelling = "notifications/cancelled"
 
-// alone lists the stateless requests in flight.
+// statelessInFlight lists the stateless requests in flight.
 func (s *server) statelessInFlight() (list []*exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *server) endSubscriptions() {
 	}
 }
 
-// leave ends all requests in flight when the client is gone.
+// endInFlight ends all requests in flight when the client is gone.
 func (s *server) endInFlight() {
 	s.endSubscriptions()
 	for _, e := range s.statelessInFlight() {

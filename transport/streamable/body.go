@@ -100,8 +100,8 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	}
 }
 
-// last makes a request the last one on its HTTP/1 connection. It has no effect over HTTP/2, where a
-// stream ends alone and a proxy may use the connection for other clients.
+// closeAfter makes a request the last one on its HTTP/1 connection. It has no effect over HTTP/2,
+// where a stream ends alone and a proxy may use the connection for other clients.
 func closeAfter(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 {
 		w.Header().Set("Connection", "close")
@@ -188,10 +188,10 @@ func (h *Handler) take(client context.Context, room *bodyReservation, ep Endpoin
 	return full
 }
 
-// beyond lets a body be read without room, after it has waited for a moment and if no other body of
-// its tenant is read in this way. Such a body may hold the answer to a pending exchange, which the
-// tenant must send to free any memory. If the body turns out to start new work, it is refused after
-// it is read.
+// reserveOverLimit lets a body be read without room, after it has waited for a moment and if no
+// other body of its tenant is read in this way. Such a body may hold the answer to a pending
+// exchange, which the tenant must send to free any memory. If the body turns out to start new work,
+// it is refused after it is read.
 func (h *Handler) reserveOverLimit(room *bodyReservation, ep Endpoint, size int,
 	waited time.Duration) bool {
 	if !room.overLimit && waited < overLimitAfter {
@@ -226,7 +226,7 @@ func (r *bodyReservation) free() {
 	r.reserved = nil
 }
 
-// settled returns the body in a buffer that is not much larger than needed, since the body is kept
+// compact returns the body in a buffer that is not much larger than needed, since the body is kept
 // while its messages are processed.
 func compact(body []byte) []byte {
 	if cap(body) <= transport.Large || cap(body)-len(body) <= len(body)/8 {

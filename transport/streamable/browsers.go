@@ -109,8 +109,8 @@ func (s *browsers) count() (n int) {
 // HTTP/1.1.
 func (h *Handler) BrowserStreams() int { return h.browsers.count() }
 
-// waiter registers a waiting stream, so that it can be closed in favour of other streams. The zero
-// waiter registers nothing.
+// idleRegistration registers a waiting stream, so that it can be closed in favour of other streams.
+// The zero waiter registers nothing.
 type idleRegistration struct {
 	conn     *connection
 	browsers *browsers

@@ -24,7 +24,7 @@ const (
 	closingTime = 2 * time.Second
 )
 
-// channel is one client of HTTP+SSE. It consists of the one stream on which the client receives
+// sseChannel is one client of HTTP+SSE. It consists of the one stream on which the client receives
 // everything, over any number of successive connections, and the session that receives its POSTs.
 // The ticket of the channel is the id of that session, so that a client can find its session again
 // after the host has restarted.
@@ -143,7 +143,7 @@ func (c *sseChannel) end() {
 	c.endUnlisted()
 }
 
-// over is like end for a channel that is not listed in channels.
+// endUnlisted is like end for a channel that is not listed in channels.
 func (c *sseChannel) endUnlisted() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -290,7 +290,7 @@ func (c *sseChannel) settle() {
 	}
 }
 
-// say sends an answer. It ends the channel of a client that leaves too many bytes of answers
+// sendAnswer sends an answer. It ends the channel of a client that leaves too many bytes of answers
 // unread.
 func (c *sseChannel) sendAnswer(m jsonrpc.Message) {
 	if c.streams.Push(m) == nil && c.streams.unread() > maxUnreadAnswers {

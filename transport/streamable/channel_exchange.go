@@ -39,7 +39,7 @@ func (a *exchange) Send(m jsonrpc.Message) error {
 	return a.channel.streams.Push(m)
 }
 
-// lasts saves that the request is in flight, once it has lasted a while.
+// saveInFlight saves that the request is in flight, once it has lasted a while.
 func (a *exchange) saveInFlight() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

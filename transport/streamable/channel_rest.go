@@ -29,7 +29,7 @@ func (r *channelIdle) leave(o *streamResponse) bool {
 	return true
 }
 
-// wake is called before a request is accepted.
+// setBusy is called before a request is accepted.
 func (r *channelIdle) setBusy() {
 	if r.end != nil {
 		r.end()

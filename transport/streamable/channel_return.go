@@ -77,8 +77,8 @@ func (h *Handler) reconnectsUnnamed(r *http.Request, ep Endpoint) bool {
 	return ok && reconnectsUnnamed(r) && host.Channels(ep)
 }
 
-// blind reports whether a stream is requested by a client that has had a session and does not name
-// it.
+// reconnectsUnnamed reports whether a stream is requested by a client that has had a session and
+// does not name it.
 func reconnectsUnnamed(r *http.Request) bool {
 	return r.Header.Get("Last-Event-Id") == "" && r.Header.Get("Mcp-Protocol-Version") != ""
 }

@@ -38,8 +38,8 @@ func (s *Streams) placeKey(seq uint64) string { return string(appendPlace(nil, s
 
 func (s *Streams) askedKey(asks string) string { return s.sessionID + "." + askedPlace + asks }
 
-// asks saves that a request of a channel is in flight. It saves nothing for a request whose id is
-// too long.
+// saveInFlight saves that a request of a channel is in flight. It saves nothing for a request whose
+// id is too long.
 func (s *Streams) saveInFlight(id jsonrpc.ID) {
 	asks := encodeRequestID(id)
 	s.mu.Lock()
@@ -55,7 +55,7 @@ func (s *Streams) saveInFlight(id jsonrpc.ID) {
 	s.store.saver.save(s.askedKey(asks), s.store.diskTime(s.store.now()), []byte(id.Raw()))
 }
 
-// settled removes that record.
+// forgetInFlight removes that record.
 func (s *Streams) forgetInFlight(id jsonrpc.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

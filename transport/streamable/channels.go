@@ -9,9 +9,9 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// channels holds the channels whose handshake has not yet succeeded. After the handshake, the Host
-// finds the session by its id, which is the ticket, and the Streams of the session refer to the
-// channel.
+// sseChannels holds the channels whose handshake has not yet succeeded. After the handshake, the
+// Host finds the session by its id, which is the ticket, and the Streams of the session refer to
+// the channel.
 type sseChannels struct {
 	mu sync.Mutex
 	// byTicket is keyed by the digest of the ticket, so that the duration of a look-up reveals nothing

@@ -10,7 +10,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 )
 
-// flight is an in-flight request, and the context of the code that carries it. The Client itself
+// inFlight is an in-flight request, and the context of the code that carries it. The Client itself
 // cancels its in-flight requests, so a flight is not registered with a parent context. A connection
 // that carries the request is registered here. A context of package context is created only if
 // other code waits for its end, because that is costly.
@@ -157,7 +157,7 @@ func (f *inFlight) arrives() bool {
 	return wait && err == nil
 }
 
-// grip is the registration of a connection that is cut when a context ends.
+// cutGuard is the registration of a connection that is cut when a context ends.
 type cutGuard struct {
 	flight *inFlight   // set if the context is a flight
 	stop   func() bool // set for any other context

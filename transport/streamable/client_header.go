@@ -35,8 +35,8 @@ func tokenRune(r rune) bool {
 		strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-// dress is a request template: the common header of all requests of one session without fields of
-// their own. It is immutable once stored.
+// requestTemplate is a request template: the common header of all requests of one session without
+// fields of their own. It is immutable once stored.
 type requestTemplate struct {
 	session string
 	version protocol.Version

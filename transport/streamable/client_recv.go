@@ -69,8 +69,8 @@ type received struct {
 	handled chan struct{} // closed by the next call of Recv; nil if nothing waits for that
 }
 
-// keep is like deliver for a large message. It returns when the message was processed, that is at
-// the next call of Recv. The caller keeps the reservation of the message until then.
+// deliverLarge is like deliver for a large message. It returns when the message was processed, that
+// is at the next call of Recv. The caller keeps the reservation of the message until then.
 func (c *Client) deliverLarge(in transport.Inbound) {
 	a := received{in, make(chan struct{})}
 	select {

@@ -90,8 +90,8 @@ func (f *flow) awaitServer(ctx context.Context) bool {
 
 func (f *flow) report(s StandaloneState) { f.client.deliver(transport.Inbound{Control: s}) }
 
-// elsewhere waits for the answer on the standalone stream, where some servers send it, as long as
-// there is such a stream. The reader of that stream delivers the answer.
+// awaitStandalone waits for the answer on the standalone stream, where some servers send it, as
+// long as there is such a stream. The reader of that stream delivers the answer.
 func (o *outgoing) awaitStandalone(ctx context.Context) {
 	c := o.client
 	c.mu.Lock()
@@ -109,8 +109,8 @@ func (o *outgoing) awaitStandalone(ctx context.Context) {
 	}
 }
 
-// arrived records that the answer to a request was received on the standalone stream. If the
-// response to the request is still missing, the client waits for it for a limited time.
+// answeredOnStandalone records that the answer to a request was received on the standalone stream.
+// If the response to the request is still missing, the client waits for it for a limited time.
 func (c *Client) answeredOnStandalone(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -63,7 +63,7 @@ type Division interface {
 // Open returns the number of connections.
 func (c *Connections) Open() int64 { return c.open.Load() }
 
-// most returns the current maximum number of connections, and how many of them are for
+// limits returns the current maximum number of connections, and how many of them are for
 // unauthenticated connections. 0 means no limit.
 func (c *Connections) limits() (all, strange int64) {
 	all = c.Max
@@ -76,7 +76,7 @@ func (c *Connections) limits() (all, strange int64) {
 // ForTenants returns how many of all connections are for authenticated ones.
 func ForTenants(all int64) int64 { return all - (all+unauthenticatedShare-1)/unauthenticatedShare }
 
-// strangers is the divisor for the share of unauthenticated connections: one in eight.
+// unauthenticatedShare is the divisor for the share of unauthenticated connections: one in eight.
 const unauthenticatedShare = 8
 
 // The reasons for which a connection is closed.

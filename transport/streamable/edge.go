@@ -104,7 +104,7 @@ func (h *Handler) checkOrigin(r *http.Request) (refusal, string) {
 	return accepted, ""
 }
 
-// own reports whether an origin is that of the request's own host.
+// isOwnOrigin reports whether an origin is that of the request's own host.
 func isOwnOrigin(r *http.Request, origin string) bool {
 	return plainOrigin(origin) == originOf(schemeOf(r), r.Host)
 }
@@ -112,7 +112,7 @@ func isOwnOrigin(r *http.Request, origin string) bool {
 // maxQuoted is the maximum number of client-sent bytes that an error message repeats.
 const maxQuoted = 100
 
-// told quotes and shortens a part of a request for use in the error message that refuses it.
+// quoted quotes and shortens a part of a request for use in the error message that refuses it.
 func quoted(text string) string {
 	if len(text) > maxQuoted {
 		text = text[:maxQuoted]

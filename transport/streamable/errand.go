@@ -53,7 +53,7 @@ func (r *reply) hasOtherWork() bool {
 	return len(r.out.wake) > 0 || r.out.ticked.Load() || r.stream != nil || r.pending == 0
 }
 
-// pass runs the errand with an immediate recall, once nothing waits here any more.
+// passErrand runs the errand with an immediate recall, once nothing waits here any more.
 func (r *reply) passErrand() {
 	if e := r.take(); e != nil {
 		e.Recall()

@@ -75,7 +75,7 @@ func encodeRequestID(id jsonrpc.ID) string {
 	return ""
 }
 
-// asked decodes the request id that asking encoded.
+// decodeRequestID decodes the request id that asking encoded.
 func (id eventID) decodeRequestID() (jsonrpc.ID, bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(id.requestID)
 	if err != nil {

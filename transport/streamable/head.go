@@ -32,7 +32,7 @@ type head struct {
 	ep           Endpoint
 }
 
-// decided identifies everything other than the head that the checks depend on.
+// headValidity identifies everything other than the head that the checks depend on.
 type headValidity struct {
 	handler   *Handler
 	admission *Admission
@@ -57,7 +57,7 @@ const maxHeadMisses = 8
 // host store much.
 const maxHead = 2 << 10
 
-// recall returns the cached head that matches a POST, or nil, and the state by which heads are
+// cachedHead returns the cached head that matches a POST, or nil, and the state by which heads are
 // judged now. That state is zero where nothing may be cached, as with HTTP/2, whose requests are
 // concurrent.
 func (h *Handler) cachedHead(r *http.Request) (known *head, by headValidity) {

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// weight is the importance of an event. It determines what may happen to the event while it waits
-// to be written.
+// importance is the importance of an event. It determines what may happen to the event while it
+// waits to be written.
 type importance uint8
 
 const (
@@ -181,9 +181,9 @@ func (h *history) forget(e *entry) {
 	}
 }
 
-// least returns the index of the least important entry: the oldest notification, or else the oldest
-// event. If attached is set, entries that a connection still has to write are excluded. It returns
-// -1 if there is none.
+// leastImportant returns the index of the least important entry: the oldest notification, or else
+// the oldest event. If attached is set, entries that a connection still has to write are excluded.
+// It returns -1 if there is none.
 func (h *history) leastImportant(attached bool) int {
 	entries := h.entries
 	if attached {

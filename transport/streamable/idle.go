@@ -71,7 +71,7 @@ func (c *connection) idle() bool {
 	return idle
 }
 
-// leave asks a connection to end, unless it was used after since. Idle streams on it end after
+// askToClose asks a connection to end, unless it was used after since. Idle streams on it end after
 // telling the client when to reconnect.
 func (c *connection) askToClose(since time.Time) bool {
 	c.mu.Lock()
@@ -90,7 +90,7 @@ func (c *connection) askToClose(since time.Time) bool {
 	return true
 }
 
-// part closes a connection that was asked to end, after its last answer is written.
+// closeIfAsked closes a connection that was asked to end, after its last answer is written.
 func (c *connection) closeIfAsked() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

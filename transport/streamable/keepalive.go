@@ -7,10 +7,10 @@ import (
 	"mcpd/internal/clock"
 )
 
-// silences holds the keep-alive timers of responses that wait for their first message. A timer
-// expires when clients and the proxies in between need a sign of life. All timers have the same
-// duration, so they expire in the order in which they started, and one clock timer serves all of
-// them. Most calls are answered long before it fires.
+// keepAliveTimers holds the keep-alive timers of responses that wait for their first message. A
+// timer expires when clients and the proxies in between need a sign of life. All timers have the
+// same duration, so they expire in the order in which they started, and one clock timer serves all
+// of them. Most calls are answered long before it fires.
 type keepAliveTimers struct {
 	clock clock.Clock
 	most  time.Duration
@@ -20,7 +20,7 @@ type keepAliveTimers struct {
 	armed       bool // the clock timer will fire, no later than the first silence is due
 }
 
-// silence is the keep-alive timer of one waiting response.
+// keepAliveTimer is the keep-alive timer of one waiting response.
 type keepAliveTimer struct {
 	out           *streamResponse
 	due           int64 // of clock.SteadyNanos
@@ -85,8 +85,8 @@ func (s *keepAliveTimers) fire() {
 	}
 }
 
-// some signals the silences that are due, at most atOnce of them, and reports whether there may be
-// more.
+// fireDue signals the silences that are due, at most atOnce of them, and reports whether there may
+// be more.
 func (s *keepAliveTimers) fireDue() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

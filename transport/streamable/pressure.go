@@ -9,7 +9,7 @@ import (
 // shortageTime is how long a shortage of connections is reported after it occurred.
 const shortageTime = 10 * time.Second
 
-// pressure records the last shortages of connections and the tenants or addresses involved.
+// shortage records the last shortages of connections and the tenants or addresses involved.
 type shortage struct {
 	shared, strange        time.Time
 	refused                time.Time

@@ -180,8 +180,8 @@ func (r *reply) closeStream(done *bool, retry time.Duration) {
 	}
 }
 
-// begin turns the reply into a stream, unless it is one already, and moves the outcomes of a batch
-// there. The mutex is held.
+// startStream turns the reply into a stream, unless it is one already, and moves the outcomes of a
+// batch there. The mutex is held.
 func (r *reply) startStream() error {
 	if r.stream != nil {
 		return nil
@@ -204,7 +204,7 @@ func (r *reply) startStream() error {
 	return nil
 }
 
-// shape is the form of the answer to a POST.
+// answerForm is the form of the answer to a POST.
 type answerForm uint8
 
 const (

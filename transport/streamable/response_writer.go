@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// emitter writes one stream to one HTTP response. It runs on the goroutine on which net/http runs
-// the handler.
+// responseWriter writes one stream to one HTTP response. It runs on the goroutine on which net/http
+// runs the handler.
 type responseWriter struct {
 	handler  *Handler
 	response http.ResponseWriter

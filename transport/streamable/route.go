@@ -11,7 +11,7 @@ import (
 	"net/url"
 )
 
-// Route is the route to a server. The zero Way connects directly and trusts the certificate
+// Route is the route to a server. The zero Route connects directly and trusts the certificate
 // authorities of the system.
 type Route struct {
 	Proxy *url.URL       // http, https, socks5 or socks5h; may contain credentials; nil means no proxy

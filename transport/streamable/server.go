@@ -106,7 +106,7 @@ func NewHTTPServer(o ServerOptions) *http.Server {
 	return server
 }
 
-// served wraps the Handler and sees every request first.
+// recovering wraps the Handler and sees every request first.
 type recovering struct {
 	http.Handler
 	panicked func(r *http.Request, value any, pcs []uintptr) error

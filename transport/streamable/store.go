@@ -155,12 +155,12 @@ func (s *Store) plain(tenant string) *Streams {
 // now returns the current time for entries, in nanoseconds of clock.SteadyNanos.
 func (s *Store) now() int64 { return clock.SteadyNanos(s.options.Clock.Now()) }
 
-// written converts the time of an entry to Unix nanoseconds, which another process can interpret.
+// diskTime converts the time of an entry to Unix nanoseconds, which another process can interpret.
 func (s *Store) diskTime(at int64) int64 {
 	return clock.WallTime(s.options.Clock.Now(), at).UnixNano()
 }
 
-// read converts the time of a saved entry back.
+// fromDiskTime converts the time of a saved entry back.
 func (s *Store) fromDiskTime(at int64) int64 {
 	now := s.options.Clock.Now()
 	return clock.SteadyNanos(clock.FromStored(now, time.Unix(0, at)))

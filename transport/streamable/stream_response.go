@@ -7,9 +7,9 @@ import (
 	"mcpd/transport"
 )
 
-// outlet is one HTTP response that carries a stream, or may come to carry one. It records the
-// position of this client in the stream, and the channel that wakes the goroutine that writes. That
-// goroutine belongs to net/http; an outlet starts none.
+// streamResponse is one HTTP response that carries a stream, or may come to carry one. It records
+// the position of this client in the stream, and the channel that wakes the goroutine that writes.
+// That goroutine belongs to net/http; an outlet starts none.
 type streamResponse struct {
 	wake    chan struct{} // holds one token: there is something to look at
 	ticked  atomic.Bool   // a keep-alive period has passed
@@ -103,7 +103,7 @@ func (o *streamResponse) appendID(dst []byte, seq uint64, w importance) []byte {
 	return id.append(dst, o.nonce)
 }
 
-// longer returns the additional reconnect delay of the outlet's client.
+// extraRetry returns the additional reconnect delay of the outlet's client.
 func (o *streamResponse) extraRetry() time.Duration {
 	if o.crowded.Load() {
 		return browserRetry

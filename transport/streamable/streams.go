@@ -255,8 +255,8 @@ func (s *Streams) listen(o *streamResponse) error {
 	return nil
 }
 
-// rest makes o the rest of a stream whose answer the client has. That rest is empty, even if the
-// stream is no longer stored.
+// attachAnswered makes o the rest of a stream whose answer the client has. That rest is empty, even
+// if the stream is no longer stored.
 func (s *Streams) attachAnswered(o *streamResponse, id eventID, nonce string) {
 	s.attach(&stream{history: newHistory(), number: id.stream, nonce: nonce, complete: true}, o, id)
 	o.get = true

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// holder is a tenant that has connections. The mutex of Connections guards it.
+// tenantConns is a tenant that has connections. The mutex of Connections guards it.
 type tenantConns struct {
 	name  string
 	conns map[*connection]struct{}

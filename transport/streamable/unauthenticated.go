@@ -20,8 +20,8 @@ const (
 	headWeight = 2
 )
 
-// unknown holds the connections that have not made an authenticated request, oldest first. The
-// mutex of Connections guards it.
+// unauthenticatedConns holds the connections that have not made an authenticated request, oldest
+// first. The mutex of Connections guards it.
 type unauthenticatedConns struct {
 	all   list.List // of *connection
 	bytes int64
@@ -96,7 +96,7 @@ func (c *connection) baseWeight() int64 {
 	return plainWeight
 }
 
-// heard adds input to the weight of an unauthenticated connection, and reports whether the
+// countInput adds input to the weight of an unauthenticated connection, and reports whether the
 // connection may continue.
 func (c *Connections) countInput(conn *connection, n int) bool {
 	if c.UnauthenticatedBytes == 0 && c.UnauthenticatedBytesPerAddress == 0 {
@@ -112,7 +112,7 @@ func (c *Connections) countInput(conn *connection, n int) bool {
 	return !conn.ended
 }
 
-// rest resets the weight of a connection whose answer was sent.
+// resetWeight resets the weight of a connection whose answer was sent.
 func (c *Connections) resetWeight(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// wire is one connection to a server, used for one exchange at a time.
+// upstreamConn is one connection to a server, used for one exchange at a time.
 type upstreamConn struct {
 	transport *Transport
 	address   string
@@ -49,7 +49,7 @@ func (w *upstreamConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// silent reports whether the server has neither closed the connection nor sent anything since its
+// isIdle reports whether the server has neither closed the connection nor sent anything since its
 // last answer.
 func (w *upstreamConn) isIdle() bool {
 	return w.probe != nil && !w.unusable.Load() && w.in.Buffered() == 0 && w.probe.idle()
@@ -61,7 +61,7 @@ func (w *upstreamConn) cut() { _ = w.conn.SetDeadline(past) }
 // past is a deadline that has already passed.
 var past = time.Unix(1, 0)
 
-// sent is a request that was sent over a connection.
+// sentRequest is a request that was sent over a connection.
 type sentRequest struct {
 	w       *upstreamConn
 	ctx     context.Context

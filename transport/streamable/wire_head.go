@@ -96,7 +96,7 @@ func plainFields(fields string) (http.Header, int64) {
 	return header, length
 }
 
-// counted is a body of known length.
+// lengthBody is a body of known length.
 type lengthBody struct {
 	in   *bufio.Reader
 	left int64

@@ -7,8 +7,8 @@ import "syscall"
 // canProbe reports whether the state of an idle connection can be tested.
 const canProbe = true
 
-// ear tests if a connection has input. It is created once per connection, because the test runs
-// before each request.
+// idleProbe tests if a connection has input. It is created once per connection, because the test
+// runs before each request.
 type idleProbe struct {
 	raw     syscall.RawConn
 	listen  func(fd uintptr) bool

@@ -29,7 +29,7 @@ func SavedFor(key string) (session string) {
 	return session
 }
 
-// written is an event that an earlier host process has saved.
+// restoredEvent is an event that an earlier host process has saved.
 type restoredEvent struct {
 	key    string
 	id     eventID
