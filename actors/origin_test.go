@@ -132,25 +132,25 @@ func TestStoredChangesAndGoroutinesHaveAnOrigin(t *testing.T) {
 				continue
 			}
 			ast.Inspect(fn, func(n ast.Node) bool {
-				what := ""
+				label := ""
 				switch n := n.(type) {
 				case *ast.CompositeLit:
 					if name := text(n.Type); name == "storage.Keep" || name == "storage.PutRequest" ||
 						f.Name.Name == "storage" && (name == "Keep" || name == "PutRequest") {
 						if !hasKey(n, "Tenant") && !assigned(fn, "Tenant") {
-							what = name
+							label = name
 						}
 					}
 				case *ast.CallExpr:
 					if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Go" && len(n.Args) == 2 &&
 						slices.Contains(shared, f.Name.Name) {
-						what = "Go"
+						label = "Go"
 					}
 				}
-				if place := strings.TrimPrefix(path, "../") + " " + fn.Name.Name; what != "" {
+				if place := strings.TrimPrefix(path, "../") + " " + fn.Name.Name; label != "" {
 					used[place] = true
 					if _, listed := noTenant[place]; !listed {
-						t.Errorf("%s: %s names no tenant, in %s", set.Position(n.Pos()), what, place)
+						t.Errorf("%s: %s names no tenant, in %s", set.Position(n.Pos()), label, place)
 					}
 				}
 				return true

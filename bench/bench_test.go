@@ -109,7 +109,7 @@ const rounds = 100
 // ratio, end of the interval and verdict. If the gate could not be judged, its ratio is beyond the
 // limit, or so near to the limit that a hundred rounds would not suffice. Every other gate of the
 // record has no excuse. A scenario may be newer than the record.
-func TestGatesThatAreOwedAreThoseOfTheRecord(t *testing.T) {
+func TestOutstandingGatesAreThoseOfTheRecord(t *testing.T) {
 	file, err := os.Open("../docs/benchmarks.json")
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestGatesThatAreOwedAreThoseOfTheRecord(t *testing.T) {
 			end = c.Low
 		}
 		if o.had != c.Verdict || c.Verdict == load.Pass || !near(o.ratio, c.Ratio) || !near(o.end, end) ||
-			c.EarlierRatio != o.ratio || c.Outstanding != o.why {
+			c.EarlierRatio != o.ratio || c.Outstanding != o.reason {
 			t.Errorf("%v: %+v is owed, and the record has %+v", at, o, c)
 		}
 		if c.Verdict == load.Unclear && !o.beyond(&c) && needed(c) < rounds {
@@ -169,7 +169,7 @@ func needed(c record.Comparison) float64 {
 // An outstanding gate (owed) fails a run if its whole interval is worse than before. It fails a
 // full run also if the interval is too wide to tell. Otherwise it is excused, whether it fails or
 // cannot be judged. No other gate is excused.
-func TestAGateThatIsOwedFailsBeyondTheRatioThatItHad(t *testing.T) {
+func TestOutstandingGateFailsBeyondTheRatioThatItHad(t *testing.T) {
 	of := func(scenario, kase, name string) outstandingGate {
 		return outstanding[slices.IndexFunc(outstanding, func(o outstandingGate) bool {
 			return o.scenario == scenario && o.kase == kase && o.name == name

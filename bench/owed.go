@@ -20,7 +20,7 @@ type outstandingGate struct {
 	// become worse, and fails. If the gate could not be judged, with the ratio on its good side, it is
 	// not excused when it fails.
 	ratio, end float64
-	why        string
+	reason     string
 }
 
 // Reasons why gates are outstanding, as far as they were measured.
@@ -75,7 +75,7 @@ func markOutstanding(r *record.Record) {
 			if c.Scenario != o.scenario || c.Case != o.kase || c.Name != o.name {
 				continue
 			}
-			c.EarlierRatio, c.Outstanding = o.ratio, o.why
+			c.EarlierRatio, c.Outstanding = o.ratio, o.reason
 			if o.worse(c, r.Short) || !r.Short && o.tooWide(c) {
 				c.Outstanding = ""
 			}

@@ -181,16 +181,16 @@ func (a *arena) must(s *mcp.ClientSession, tool string, arguments map[string]any
 }
 
 // eventually waits until ok returns true.
-func (a *arena) eventually(what string, ok func() bool) {
+func (a *arena) eventually(label string, ok func() bool) {
 	a.t.Helper()
-	a.within(patience, what, ok)
+	a.within(patience, label, ok)
 }
 
-func (a *arena) within(most time.Duration, what string, ok func() bool) {
+func (a *arena) within(most time.Duration, label string, ok func() bool) {
 	a.t.Helper()
 	for end := time.Now().Add(most); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			a.t.Fatalf("after %v: not %s", most, what)
+			a.t.Fatalf("after %v: not %s", most, label)
 		}
 	}
 }

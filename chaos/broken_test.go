@@ -11,7 +11,7 @@ import (
 
 // brokenHosts are builds of the host with a deliberate bug. Each has the experiment that finds the
 // bug, the invariant that fails, and a text of the finding.
-var brokenHosts = []struct{ tag, experiment, fails, says string }{
+var brokenHosts = []struct{ tag, experiment, fails, text string }{
 	{"broken_leak", "kill-idle-child", "I6", "descriptors:"},
 	{"broken_heap", "panic-dispatcher", "I6", "live heap bytes: "},
 	{"broken_restart", "panic-dispatcher", "I9", "notification_dispatcher: 0 restarts, want 1"},
@@ -25,7 +25,7 @@ var brokenHosts = []struct{ tag, experiment, fails, says string }{
 
 // brokenCode are builds with a deliberate bug that a test finds within a second, so that no
 // experiment has to. Each has the package, the test, and a text of its message.
-var brokenCode = []struct{ tag, pkg, test, says string }{
+var brokenCode = []struct{ tag, pkg, test, text string }{
 	{"broken_reply", "mcpd/actors/client", "TestEveryReplyOfThousandsArrives",
 		"of 3000 calls do not have exactly one outcome"},
 	{"broken_catalogue", "mcpd/chaos/sim", "TestNothingIsFound",
@@ -55,8 +55,8 @@ func TestBrokenBuildIsFoundOut(t *testing.T) {
 			t.Parallel()
 			a := openTrialOf(t, mcptest.BrokenHost(t, test.tag), "limits: {session_init: 1s}")
 			r, code, out := a.run(body(t, test.experiment))
-			if fails := failed(r); code != 1 || !strings.Contains(fails[test.fails], test.says) {
-				t.Errorf("exit code %d, failed %v, want %s: %s\n%s", code, fails, test.fails, test.says, out)
+			if fails := failed(r); code != 1 || !strings.Contains(fails[test.fails], test.text) {
+				t.Errorf("exit code %d, failed %v, want %s: %s\n%s", code, fails, test.fails, test.text, out)
 			}
 		})
 	}
@@ -75,9 +75,9 @@ func TestBrokenCodeIsFoundOutByATest(t *testing.T) {
 			}
 			out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
 			if text := string(out); err == nil || !strings.Contains(text, "--- FAIL: "+test.test) ||
-				!strings.Contains(text, test.says) {
+				!strings.Contains(text, test.text) {
 				t.Errorf("go %s: %v, want a failure of %s that says %q\n%s", strings.Join(args, " "), err,
-					test.test, test.says, out)
+					test.test, test.text, out)
 			}
 		})
 	}

@@ -90,7 +90,7 @@ func (c *raw) call(id int, tool, arguments string) reply {
 
 // turnedAway checks that a request was refused, both in the form that proxies read and in the form
 // that clients read.
-func turnedAway(t *testing.T, what string, r reply) {
+func turnedAway(t *testing.T, label string, r reply) {
 	t.Helper()
 	var body struct {
 		Error struct {
@@ -105,7 +105,7 @@ func turnedAway(t *testing.T, what string, r reply) {
 	if d := body.Error.Data; err != nil || r.status != http.StatusServiceUnavailable ||
 		r.header.Get("Retry-After") == "" ||
 		d.Reason != "stopping" || d.MaybeExecuted || d.RetryAfterMs == 0 {
-		t.Errorf("%s: got %d, Retry-After %q, %s, want 503 that says when to come back", what, r.status,
+		t.Errorf("%s: got %d, Retry-After %q, %s, want 503 that says when to come back", label, r.status,
 			r.header.Get("Retry-After"), r.body)
 	}
 }

@@ -209,7 +209,7 @@ expect:
 // An invariant that does not hold is reported by name, and the exit code shows the failure.
 func TestExperimentThatDoesNotHoldFailsByName(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, rest, fails, says string }{
+	tests := []struct{ name, rest, fails, text string }{
 		{"calls that get no outcome", `
 faults:
   - {do: actor.hang, at: {row: request_manager}, after: 200ms, for: 2s}
@@ -238,8 +238,8 @@ faults:
 			t.Parallel()
 			a := openTrial(t, "")
 			r, code, out := a.run(test.rest)
-			if fails := failed(r); code != 1 || !strings.Contains(fails[test.fails], test.says) {
-				t.Errorf("exit code %d, failed %v, want %s: %s\n%s", code, fails, test.fails, test.says, out)
+			if fails := failed(r); code != 1 || !strings.Contains(fails[test.fails], test.text) {
+				t.Errorf("exit code %d, failed %v, want %s: %s\n%s", code, fails, test.fails, test.text, out)
 			}
 			a.struck()
 		})

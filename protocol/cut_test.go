@@ -17,7 +17,7 @@ func TestRequestThatIsCutByTheEndOfItsTenant(t *testing.T) {
 	down := protocol.TenantDown("acme", "paused", "abc", 2*time.Second)
 	for _, c := range []struct {
 		err  *protocol.Error
-		says string
+		text string
 		data string
 	}{
 		{down.EndedBeforeAnswer("files", true), `; server "files" may have executed the request`,
@@ -33,9 +33,9 @@ func TestRequestThatIsCutByTheEndOfItsTenant(t *testing.T) {
 	} {
 		told := protocol.Translate(c.err, protocol.V20251125)
 		if !strings.HasPrefix(told.Message, "tenant acme is paused") ||
-			!strings.Contains(told.Message, c.says) ||
+			!strings.Contains(told.Message, c.text) ||
 			!strings.Contains(string(told.Data), c.data) || protocol.RetryAfter(told) != 2*time.Second {
-			t.Errorf("%s %s, want %s and %s", told.Message, told.Data, c.says, c.data)
+			t.Errorf("%s %s, want %s and %s", told.Message, told.Data, c.text, c.data)
 		}
 	}
 	if string(down.Data) != `{"maybeExecuted":false,"retryable":true,"incident":"abc"}` {

@@ -200,11 +200,11 @@ func RequestIDConflict(id jsonrpc.ID) *Error {
 
 // StateInvalid returns the error of a handle from an earlier answer that is not, or no longer,
 // valid. The argument what is "requestState", "cursor" or "task".
-func StateInvalid(what string) *Error {
+func StateInvalid(label string) *Error {
 	return &Error{
 		Condition: ConditionStateInvalid,
-		Message:   what + " is invalid or expired",
-		Data:      data("state", what),
+		Message:   label + " is invalid or expired",
+		Data:      data("state", label),
 	}
 }
 

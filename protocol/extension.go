@@ -44,8 +44,8 @@ func (g Gate) SharesExtension() bool {
 
 // HasExtensions reports whether a client declared any extension other than the tasks extension.
 func (c ClientCapabilities) HasExtensions() bool {
-	for _, member := range extensionMembers {
-		mine, _ := jsonedit.Get(c.raw, member)
+	for _, name := range extensionMembers {
+		mine, _ := jsonedit.Get(c.raw, name)
 		for m := range jsonedit.Members(mine) {
 			if declares(m.Value) && m.Key() != ExtensionTasks {
 				return true

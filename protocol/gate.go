@@ -160,9 +160,9 @@ func (g Gate) detail(method string, params jsontext.Value) error {
 			return InvalidParams("elicitation mode " + quoted(mode) + " was not declared")
 		}
 	case "sampling/createMessage":
-		for _, member := range []string{"tools", "toolChoice"} {
-			if _, ok := jsonedit.Get(params, member); ok && !g.Client.Has("sampling.tools") {
-				return InvalidParams("sampling with " + member + " was not declared")
+		for _, name := range []string{"tools", "toolChoice"} {
+			if _, ok := jsonedit.Get(params, name); ok && !g.Client.Has("sampling.tools") {
+				return InvalidParams("sampling with " + name + " was not declared")
 			}
 		}
 	}

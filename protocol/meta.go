@@ -198,8 +198,8 @@ var logLevels = [...]string{
 func ValidLogLevel(level string) bool { return severity(level) >= 0 }
 
 // InvalidLogLevel returns the error of a request whose member is no log level.
-func InvalidLogLevel(member, level string) *Error {
-	return InvalidParams(member + ": " + quoted(level) + " is not a log level: want one of " +
+func InvalidLogLevel(name, level string) *Error {
+	return InvalidParams(name + ": " + quoted(level) + " is not a log level: want one of " +
 		strings.Join(logLevels[:], ", "))
 }
 

@@ -66,14 +66,14 @@ func TestRefusalNamesWhatIsOffered(t *testing.T) {
 	if e.Code != -32602 {
 		t.Errorf("got %v", e)
 	}
-	for member, want := range map[string]string{
+	for name, want := range map[string]string{
 		"reason":            `"unsupported_version"`,
 		"requested":         `"2099-01-01"`,
 		"requestedVersion":  `"2099-01-01"`,
 		"supported":         `["2025-11-25","2025-06-18"]`,
 		"supportedVersions": `["2025-11-25","2025-06-18"]`,
 	} {
-		expect(t, e.Data, want, member)
+		expect(t, e.Data, want, name)
 	}
 	_, err = protocol.Negotiation{}.Modern("v999.0.0")
 	if e := protocol.Translate(err, protocol.Latest); e.Code != -32022 ||

@@ -17,10 +17,10 @@ func RateLimited(retryAfter time.Duration) *Error {
 
 // Overloaded returns the error of a component that accepts no more for now. The argument what names
 // the component, for example "tenant acme" or "server files".
-func Overloaded(what string, retryAfter time.Duration) *Error {
+func Overloaded(label string, retryAfter time.Duration) *Error {
 	return &Error{
 		Condition:  ConditionOverloaded,
-		Message:    what + " is overloaded",
+		Message:    label + " is overloaded",
 		RetryAfter: retryAfter,
 	}
 }
@@ -43,10 +43,10 @@ func LimitReached(own bool, bound, tenant, principal, detail string,
 
 // Starting returns the error of a component that is still starting. The argument what names the
 // component, for example "the session".
-func Starting(what string, retryAfter time.Duration) *Error {
+func Starting(label string, retryAfter time.Duration) *Error {
 	return &Error{
 		Condition:  ConditionOverloaded,
-		Message:    what + " is being started",
+		Message:    label + " is being started",
 		RetryAfter: retryAfter,
 		Data:       unansweredData("", false),
 	}
@@ -70,15 +70,15 @@ func TenantDown(tenant, state, incident string, retryAfter time.Duration) *Error
 
 // TooLarge returns the error of a message that exceeds limit bytes. The argument what names the
 // message, for example "request body".
-func TooLarge(what string, limit int) *Error {
+func TooLarge(label string, limit int) *Error {
 	return &Error{
 		Condition: ConditionTooLarge,
-		Message:   what + " exceeds " + strconv.Itoa(limit) + " bytes",
+		Message:   label + " exceeds " + strconv.Itoa(limit) + " bytes",
 	}
 }
 
 // QueueFull returns the error of a full queue. The argument what names the queue, for example
 // "notification queue".
-func QueueFull(what string) *Error {
-	return &Error{Condition: ConditionQueueFull, Message: what + " is full"}
+func QueueFull(label string) *Error {
+	return &Error{Condition: ConditionQueueFull, Message: label + " is full"}
 }

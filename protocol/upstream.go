@@ -115,10 +115,10 @@ func (e *Error) WithoutAnswer(server string, maybeExecuted bool) *Error {
 }
 
 // WithCause returns a copy of e that appends the message of why and adds its data.
-func (e *Error) WithCause(why *Error) *Error {
+func (e *Error) WithCause(refusal *Error) *Error {
 	about := *e
-	about.Message += why.Message
-	about.Data = union(e.Data, why.Data)
+	about.Message += refusal.Message
+	about.Data = union(e.Data, refusal.Data)
 	return &about
 }
 

@@ -139,8 +139,8 @@ func TestForeignAndBrokenFiles(t *testing.T) {
 	}
 	end := bytes.IndexByte(whole, '\n') + 1
 	cases := map[string]struct {
-		data []byte
-		left int // at least so many sessions
+		data      []byte
+		remaining int // at least so many sessions
 	}{
 		"nothing":        {nil, 0},
 		"text":           {[]byte("state: nothing\n"), 0},
@@ -156,8 +156,8 @@ func TestForeignAndBrokenFiles(t *testing.T) {
 	}
 	for i := range 50 {
 		cases[fmt.Sprint("somewhere ", i)] = struct {
-			data []byte
-			left int
+			data      []byte
+			remaining int
 		}{broken(end+noise.IntN(len(whole)-end), 64), n - 2}
 	}
 	for name, tt := range cases {
@@ -185,8 +185,8 @@ func TestForeignAndBrokenFiles(t *testing.T) {
 					t.Errorf("kept %d bytes of %d: %v; %v", len(kept), len(tt.data), err, damage)
 				}
 			}
-			if got := len(all(s, Sessions)); got < tt.left {
-				t.Errorf("%d sessions are left, want at least %d", got, tt.left)
+			if got := len(all(s, Sessions)); got < tt.remaining {
+				t.Errorf("%d sessions are left, want at least %d", got, tt.remaining)
 			}
 			before := len(all(s, Sessions))
 			if err := s.Apply([]Change{{Sessions, "new", value(1)}}); err != nil {

@@ -88,17 +88,17 @@ func (h *host) bodyBudget(ep streamable.Endpoint) *transport.ByteBudget {
 // attempt (again), empty.
 func (h *host) reserveBody(ep streamable.Endpoint, had, more int, again bool) (release func(),
 	full string) {
-	kept := h.ledger.Account(ep.Tenant)
-	if r := kept.TryReserveMore(quota.Requests, had, more); r != nil {
+	account := h.ledger.Account(ep.Tenant)
+	if r := account.TryReserveMore(quota.Requests, had, more); r != nil {
 		return r.Release, ""
 	}
 	if again {
 		return nil, ""
 	}
-	if why := kept.CheckKeep(more); why != nil {
-		return nil, why.ClientError().Message
+	if refusal := account.CheckKeep(more); refusal != nil {
+		return nil, refusal.ClientError().Message
 	}
-	return kept.Count(quota.Requests, more).Release, "" // there is room now
+	return account.Count(quota.Requests, more).Release, "" // there is room now
 }
 
 // reserveBeyond counts bytes of the one large request of a tenant that is read beyond the tenant's

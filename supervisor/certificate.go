@@ -28,7 +28,7 @@ const (
 // host does not start without the certificate's files, but does start with a certificate that its
 // clients refuse. doubt is a root that this machine does not trust, because the clients may trust
 // it.
-func CheckCertificate(c *config.Config, now time.Time) (doubt, err error) {
+func CheckCertificate(c *config.Config, now time.Time) (warning, err error) {
 	if c.TLS.Cert == "" {
 		return nil, nil
 	}
@@ -100,7 +100,7 @@ func (h *host) renewCertificate() {
 }
 
 // certificateLeft returns how long the certificate is still valid, for the metrics.
-func (h *host) certificateLeft() (left time.Duration, ok bool) {
+func (h *host) certificateLeft() (remaining time.Duration, ok bool) {
 	c := h.certificate.Load()
 	if c == nil {
 		return 0, false

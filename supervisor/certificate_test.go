@@ -71,11 +71,11 @@ func TestCheckCertificateOfAConfiguration(t *testing.T) {
 		{"the certificate for both", cert, cert, now, "found a certificate rather than a key"},
 		{"a directory", dir, key, now, "not a regular file"},
 	} {
-		doubt, err := CheckCertificate(&config.Config{TLS: config.TLS{Cert: c.cert, Key: c.key}}, c.now)
-		if doubt != nil || (err == nil) != (c.want == "") ||
+		warning, err := CheckCertificate(&config.Config{TLS: config.TLS{Cert: c.cert, Key: c.key}}, c.now)
+		if warning != nil || (err == nil) != (c.want == "") ||
 			err != nil && (!strings.Contains(err.Error(), c.want) ||
 				!strings.Contains(err.Error(), c.cert)) {
-			t.Errorf("%s: got %v and doubt %v, want %q", c.name, err, doubt, c.want)
+			t.Errorf("%s: got %v and doubt %v, want %q", c.name, err, warning, c.want)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestCertificateIsLookedAfter(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- r.Serve(ctx) }()
-		step := func(what string, pass time.Duration, want ...string) {
+		step := func(label string, pass time.Duration, want ...string) {
 			t.Helper()
 			time.Sleep(pass)
 			synctest.Wait()
@@ -119,7 +119,7 @@ func TestCertificateIsLookedAfter(t *testing.T) {
 				ok = ok && strings.Contains(told[i], want[i])
 			}
 			if !ok {
-				t.Errorf("%s: told of %q, want %q", what, told, want)
+				t.Errorf("%s: told of %q, want %q", label, told, want)
 			}
 			told = nil
 		}
@@ -160,7 +160,8 @@ func TestCertificateIsMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.certificate.Store(c)
-	if left, ok := h.certificateLeft(); !ok || left < 59*time.Minute || left > time.Hour {
-		t.Errorf("got %s, %t", left, ok)
+	if remaining, ok := h.certificateLeft(); !ok || remaining < 59*time.Minute ||
+		remaining > time.Hour {
+		t.Errorf("got %s, %t", remaining, ok)
 	}
 }

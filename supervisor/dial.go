@@ -88,13 +88,13 @@ func (h *host) dial(t *tenant.Tenant, s tenant.Server, at telemetry.Where) clien
 }
 
 // faulty makes armed faults strike at messages read from a server and written to it.
-func (h *host) faulty(dial client.Dial, who fault.Who) client.Dial {
+func (h *host) faulty(dial client.Dial, origin fault.Who) client.Dial {
 	return func(ctx context.Context, self otp.Ref) (transport.Upstream, error) {
 		up, err := dial(ctx, self)
 		if err != nil {
 			return nil, err
 		}
-		return faulty.New(up, h.faults, who), nil
+		return faulty.New(up, h.faults, origin), nil
 	}
 }
 

@@ -45,15 +45,15 @@ var (
 // Route finds the endpoint that a path names, and who is calling. An unknown tenant, a missing key
 // and a wrong key get the same refusal. Only callers that may use the tenant learn that a server
 // does not exist.
-func (h *Edge) Route(r *http.Request) (ep streamable.Endpoint, door streamable.RouteKind,
+func (h *Edge) Route(r *http.Request) (ep streamable.Endpoint, kind streamable.RouteKind,
 	refused *protocol.Error) {
 	path := h.now().path(r)
 	route, ok := tenant.ParsePath(path)
 	if !ok {
 		if tenant.SeeksAuthorization(path) {
-			return ep, door, protocol.NoOAuth()
+			return ep, kind, protocol.NoOAuth()
 		}
-		return ep, door, protocol.EndpointNotFound()
+		return ep, kind, protocol.EndpointNotFound()
 	}
 	ep, refused = h.authenticate(r, route)
 	return ep, routes[route.Kind], refused

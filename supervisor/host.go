@@ -310,8 +310,10 @@ func (h *host) healthOf(tree otp.Node) admin.Health {
 		h.storageCheck(tree), h.recordsCheck(), h.memoryCheck(tree), h.connectionsCheck(),
 		h.tenantsCheck(),
 		componentsCheck(tree))
-	if why := h.options.SafeReason; why != "" {
-		health.Checks = append(health.Checks, admin.Check{Name: "safe_mode", Required: true, Detail: why})
+	if reason := h.options.SafeReason; reason != "" {
+		health.Checks = append(health.Checks, admin.Check{
+			Name: "safe_mode", Required: true, Detail: reason,
+		})
 	}
 	return health
 }

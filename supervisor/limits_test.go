@@ -13,7 +13,7 @@ import (
 //go:generate go test -run ^TestLimitsAreDocumented$ . -update
 
 // bounded lists what has to be bounded, and the gauges of its bounds.
-var bounded = []struct{ what, gauges string }{
+var bounded = []struct{ label, gauges string }{
 	{"connections: total, of an address, of a tenant",
 		"connections max_address_connections max_connections tenant_connections unknown_bytes " +
 			"address_unknown_bytes socket_buffer_bytes"},
@@ -93,7 +93,7 @@ var bounded = []struct{ what, gauges string }{
 // cmd/mcpd.TestLimitsAreShown checks that these tests exist.
 var enforced = map[string]string{
 	"connections": "transport/streamable.TestConnectionsAreCountedAndBounded " +
-		"transport/streamable.TestNewcomersMakeRoom",
+		"transport/streamable.TestNewConnectionsEvictIdleOnes",
 	"tenant_connections": "transport/streamable.TestConnectionsAreSharedOut " +
 		"internal/interop.TestConnectionsEndOfOneTenant",
 	"unknown_bytes":         "transport/streamable.TestUnknownConnectionsAreBounded",
@@ -386,7 +386,7 @@ Every limit of the host, what happens when it is reached, and the test that show
 				tests = append(tests, "`"+test+"`")
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | `%s` | %s |\n",
-				group.what, l.subject, key, value, ceiling, l.reaction, counted, name,
+				group.label, l.subject, key, value, ceiling, l.reaction, counted, name,
 				strings.Join(tests, ", "))
 		}
 	}
@@ -395,7 +395,7 @@ Every limit of the host, what happens when it is reached, and the test that show
 		"request are never refused and may exceed the limit. In addition, `mailbox_<label>` are the " +
 		"mailboxes of the actors with a label, in messages.\n\n")
 	for _, q := range queueTable {
-		fmt.Fprintf(&b, "- `%s`: %s\n", q.name, q.what)
+		fmt.Fprintf(&b, "- `%s`: %s\n", q.name, q.label)
 	}
 	for name := range rows {
 		t.Errorf("%s bounds nothing that has to be bounded", name)

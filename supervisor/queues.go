@@ -15,9 +15,9 @@ type marks struct{ requests, calls, lists, notices highwater.Mark }
 
 // queue is one kind of queue.
 type queue struct {
-	name string
-	what string
-	full func(h *host) (most, limit int)
+	name  string
+	label string
+	full  func(h *host) (most, limit int)
 }
 
 // queueTable lists the queues. Mailboxes are listed in addition, by the labels of the tree. The

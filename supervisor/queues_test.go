@@ -25,9 +25,9 @@ func TestQueuesAreShown(t *testing.T) {
 		}
 	}()
 	full := &budgets{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}
-	for i, room := range []*transport.ByteBudget{full.answers, full.bodies} {
-		room.Add(9_999_990 + i) // more than the number of events that ever wait on a busy machine
-		room.Add(-9_999_990 - i)
+	for i, budget := range []*transport.ByteBudget{full.answers, full.bodies} {
+		budget.Add(9_999_990 + i) // more than the number of events that ever wait on a busy machine
+		budget.Add(-9_999_990 - i)
 	}
 	h.budgets.Store("t", full)
 	marks := h.store.Marks()

@@ -35,10 +35,10 @@ func (l *logged) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-func (l *logged) count(what string) int {
+func (l *logged) count(label string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), what)
+	return strings.Count(l.text.String(), label)
 }
 
 var someTenants = `
@@ -88,11 +88,11 @@ func (h *host) check(name string) admin.Check {
 	return checks[i]
 }
 
-func soon(t *testing.T, what string, is func() bool) {
+func soon(t *testing.T, label string, is func() bool) {
 	t.Helper()
 	for until := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(until) {
-			t.Fatalf("not %s within 10 s", what)
+			t.Fatalf("not %s within 10 s", label)
 		}
 	}
 }
@@ -289,12 +289,12 @@ func TestSharedRowThatIsAtFaultItselfIsPaused(t *testing.T) {
 		for _, tenant := range h.tenantNames() {
 			crash(tenant)
 		}
-		is := func(what string, times int) {
+		is := func(label string, times int) {
 			t.Helper()
-			soon(t, what, func() bool { return log.count(`"child_paused"`) == times })
+			soon(t, label, func() bool { return log.count(`"child_paused"`) == times })
 			if word := h.health().Status(); word != "degraded" ||
 				!strings.Contains(h.check("components").Detail, "core/protocol_version") {
-				t.Errorf("%s: %s, %+v", what, word, h.check("components"))
+				t.Errorf("%s: %s, %+v", label, word, h.check("components"))
 			}
 		}
 		is("paused", 1)

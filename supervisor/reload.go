@@ -32,10 +32,10 @@ func (r *Running) Reload(ctx context.Context) error {
 }
 
 func (h *host) reload(ctx context.Context) (*mcpdv1.Reload, error) {
-	if why := h.options.SafeReason; why != "" {
+	if reason := h.options.SafeReason; reason != "" {
 		// Log it again: the user who sent SIGHUP looks for the result in the log.
-		h.recorder.Emit(telemetry.SafeMode{Reason: why})
-		return nil, fmt.Errorf("%w: %s", admin.ErrSafeMode, why)
+		h.recorder.Emit(telemetry.SafeMode{Reason: reason})
+		return nil, fmt.Errorf("%w: %s", admin.ErrSafeMode, reason)
 	}
 	h.renewCertificate()
 	ctx, cancel := context.WithTimeout(ctx, reloadTime)

@@ -25,10 +25,10 @@ func (l *listener) closeQuiet() {
 // between two requests, whatever arrives on them, and answers no request that it reads afterwards.
 // Streams end here once nothing is in flight. Their responses cannot say that the connection ends,
 // so clients use it again.
-func (l *listener) retire(left time.Duration, stage stage) {
+func (l *listener) retire(remaining time.Duration, stage stage) {
 	const look = newcomerTime / 50
 	ended := false
-	for range min(newcomerTime, left/3) / look {
+	for range min(newcomerTime, remaining/3) / look {
 		if !ended && l.idle() > 0 {
 			l.endStreams()
 			ended = true

@@ -99,11 +99,11 @@ func incidentOf(err error) string {
 
 // charge tells the tenant manager of a crash that a message of a tenant has caused.
 func (h *host) charge(c otp.CrashCharged) {
-	why := ladder.Why{
+	reason := ladder.Why{
 		Cause:    "its messages crash " + strings.TrimPrefix(c.Path, root+"/"),
 		Incident: incidentOf(c.Reason),
 	}
-	charged := tenancy.Charged{Tenant: c.Origin, Why: why}
+	charged := tenancy.Charged{Tenant: c.Origin, Why: reason}
 	_ = h.core("tenant_manager").Send(charged)
 	// After a hang or too many crashes the component takes no message of the tenant, so the tenant
 	// must not seem to run. The second report (ladder.MaxCharges) pauses it.
@@ -214,15 +214,15 @@ func componentsCheck(tree otp.Node) admin.Check {
 	walk(tree)
 	var lines []string
 	for _, l := range []struct {
-		what string
-		rows []string
+		label string
+		rows  []string
 	}{
 		{"paused, because it ends too often: ", paused},
 		{"started again after such a pause, and not stable yet: ", tried},
 		{"stuck at one message: ", stuck},
 	} {
 		if len(l.rows) > 0 {
-			lines = append(lines, l.what+strings.Join(l.rows, ", "))
+			lines = append(lines, l.label+strings.Join(l.rows, ", "))
 		}
 	}
 	return admin.Check{Name: "components", OK: len(lines) == 0, Detail: strings.Join(lines, "; ")}

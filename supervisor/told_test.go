@@ -170,11 +170,11 @@ func (e *embedded) inFlight(n int) {
 }
 
 // down checks that an outcome says that acme is down, with the incident and a time to retry.
-func (e *embedded) down(what string, out *outcome, state string) {
+func (e *embedded) down(label string, out *outcome, state string) {
 	e.t.Helper()
 	m := e.wait(out)
 	if m.Error == nil {
-		e.t.Errorf("%s: %s, want an error", what, m.Result)
+		e.t.Errorf("%s: %s, want an error", label, m.Result)
 		return
 	}
 	reason, _ := jsonedit.GetString(m.Error.Data, "reason")
@@ -187,7 +187,8 @@ func (e *embedded) down(what string, out *outcome, state string) {
 	if reason != "overloaded" || incident == "" || incident != want ||
 		protocol.RetryAfter(m.Error) < time.Second/2 ||
 		!strings.Contains(m.Error.Message, "tenant acme is "+state) {
-		e.t.Errorf("%s: %d %s %s, want that acme is %s, incident %q", what, m.Error.Code, m.Error.Message,
+		e.t.Errorf("%s: %d %s %s, want that acme is %s, incident %q", label, m.Error.Code,
+			m.Error.Message,
 			m.Error.Data, state, want)
 	}
 }
@@ -209,10 +210,10 @@ func TestQuarantineIsToldInsideSessions(t *testing.T) {
 	if _, err := e.operateTenant(t.Context(), "acme", "quarantine"); err != nil {
 		t.Fatal(err)
 	}
-	for what, out := range map[string]*outcome{"call": cut, "call that stands alone": cutAlone} {
-		e.down(what, out, "quarantined")
+	for label, out := range map[string]*outcome{"call": cut, "call that stands alone": cutAlone} {
+		e.down(label, out, "quarantined")
 		if !strings.Contains(string(out.m.Error.Data), `"maybeExecuted":`) {
-			t.Errorf("%s: %s, want maybeExecuted", what, out.m.Error.Data)
+			t.Errorf("%s: %s, want maybeExecuted", label, out.m.Error.Data)
 		}
 	}
 	m := e.wait(listen)

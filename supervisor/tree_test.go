@@ -92,7 +92,7 @@ var why = map[string]string{
 
 // Goroutines that are stuck in a tenant count only against the tenant's own limit
 // (otp.MaxIsolated).
-func TestTenantsAreBulkheads(t *testing.T) {
+func TestTenantsAreFailureDomains(t *testing.T) {
 	for _, l := range rows(t) {
 		if want := l.path == "mcpd/tenants/T"; l.child.FailureDomain != want {
 			t.Errorf("%s: %t", l.path, !want)
@@ -207,31 +207,31 @@ func rows(t *testing.T) []line {
 	var walk func(path string, depth int, c otp.Child, spec *otp.Spec)
 	walk = func(path string, depth int, c otp.Child, spec *otp.Spec) {
 		list = append(list, line{path, c.ID, depth, c, spec})
-		for _, kid := range spec.Children {
-			switch kid.Label {
+		for _, child := range spec.Children {
+			switch child.Label {
 			case "upstream":
-				kid.ID = "S"
+				child.ID = "S"
 			case "session":
-				kid.ID = "N"
+				child.ID = "N"
 			}
 			switch c.ID {
 			case "held_sup":
-				kid.ID = "X"
+				child.ID = "X"
 			case "task_sup":
-				kid.ID = "K"
+				child.ID = "K"
 			}
-			below, ok := kid.Start.Spec()
-			if !ok && kid.ID == "S" {
+			below, ok := child.Start.Spec()
+			if !ok && child.ID == "S" {
 				below = upstream(tn.Servers[0])
 				below.Children = []otp.Child{connection}
 			}
-			switch kid.ID {
+			switch child.ID {
 			case "X":
 				below = held.Spec(h.intensity(5, 30*second), nil, held.Args{})
 			case "K":
 				below = task.Spec(h.intensity(5, 30*second), nil, task.Args{})
 			}
-			walk(path+"/"+kid.ID, depth+1, kid, &below)
+			walk(path+"/"+child.ID, depth+1, child, &below)
 		}
 	}
 	top := h.tree()

@@ -32,10 +32,10 @@ func unlimited(c *config.Config, lacks func(stdio.Spec) error) iter.Seq2[telemet
 
 // warn reports doubts about a configuration, and servers that are not limited as it says.
 func (h *host) warn(c *config.Config) {
-	for _, doubt := range c.Warnings {
-		h.recorder.Emit(telemetry.ConfigDoubted{Reason: doubt.String()})
+	for _, warning := range c.Warnings {
+		h.recorder.Emit(telemetry.ConfigDoubted{Reason: warning.String()})
 	}
-	for at, why := range unlimited(c, h.spawner.Lacks) {
-		h.recorder.Emit(telemetry.UpstreamUnlimited{Where: at, Reason: why.Error()})
+	for at, cause := range unlimited(c, h.spawner.Lacks) {
+		h.recorder.Emit(telemetry.UpstreamUnlimited{Where: at, Reason: cause.Error()})
 	}
 }

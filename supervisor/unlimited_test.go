@@ -39,8 +39,8 @@ func TestUnlimitedServersAreNamed(t *testing.T) {
 	for want, lacks := range map[string]func(stdio.Spec) error{"a/tight: no memory": noMemory,
 		"a/tight: no groups, b/few: no groups": nothing} {
 		var got []string
-		for at, why := range unlimited(c, lacks) {
-			got = append(got, fmt.Sprintf("%s/%s: %v", at.Tenant, at.Server, why))
+		for at, cause := range unlimited(c, lacks) {
+			got = append(got, fmt.Sprintf("%s/%s: %v", at.Tenant, at.Server, cause))
 		}
 		if got := strings.Join(got, ", "); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

@@ -35,8 +35,8 @@ func TestUntrustedServersAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := map[string]string{}
-	for at, why := range Untrusted(c) {
-		found[at.Tenant+"/"+at.Server] = why.Error()
+	for at, cause := range Untrusted(c) {
+		found[at.Tenant+"/"+at.Server] = cause.Error()
 	}
 	for server, part := range map[string]string{
 		"acme/gone": "no such file", "acme/empty": "no certificate", "acme/junk": "no certificate",

@@ -39,7 +39,7 @@ type MetricsOptions struct {
 	IdleUpstream func() int
 	// Certificate returns how long the certificate of the MCP listener is still valid. Ok is false
 	// if there is none.
-	Certificate func() (left time.Duration, ok bool)
+	Certificate func() (remaining time.Duration, ok bool)
 	// Kept returns what each tenant keeps, by kind.
 	Kept func() iter.Seq[KeptBytes]
 	// History returns how many bytes of events wait for clients or are kept for their return.

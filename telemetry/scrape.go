@@ -66,8 +66,8 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 		send("mcpd_upstream_idle_connections", float64(s.options.IdleUpstream()))
 	}
 	if s.options.Certificate != nil {
-		if left, ok := s.options.Certificate(); ok {
-			send("mcpd_tls_certificate_expiry_seconds", left.Seconds())
+		if remaining, ok := s.options.Certificate(); ok {
+			send("mcpd_tls_certificate_expiry_seconds", remaining.Seconds())
 		}
 	}
 	if s.options.History != nil {

@@ -256,26 +256,26 @@ func (r *ByteBudget) Used() (now, most int) {
 // when the message proves to be large until it is handed on. The zero Reservation belongs to a
 // ByteBudget without bound. A Reservation is for one goroutine.
 type Reservation struct {
-	room *ByteBudget
-	size int
-	over bool // it has the overdraft of the room
+	budget *ByteBudget
+	size   int
+	over   bool // it has the overdraft of the room
 }
 
 // NewHold makes the Reservation of a reader.
-func NewHold(r *ByteBudget) Reservation { return Reservation{room: r} }
+func NewHold(r *ByteBudget) Reservation { return Reservation{budget: r} }
 
 // Take waits until the message has room for size bytes in all, unless it has that already. If ctx
 // ends before, the Reservation keeps the room that it had.
 func (h *Reservation) Take(ctx context.Context, size int) (err error) {
 	switch more := size - h.size; {
-	case h.room == nil || more <= 0:
+	case h.budget == nil || more <= 0:
 		return nil
 	case h.size == 0:
-		err = h.room.take(ctx, size)
+		err = h.budget.take(ctx, size)
 	case h.over:
-		h.over, err = h.room.moreOverdraft(ctx, more)
+		h.over, err = h.budget.moreOverdraft(ctx, more)
 	default:
-		h.over, err = h.room.more(ctx, more)
+		h.over, err = h.budget.more(ctx, more)
 	}
 	if err == nil {
 		h.size = size
@@ -285,6 +285,6 @@ func (h *Reservation) Take(ctx context.Context, size int) (err error) {
 
 // Free releases the room. It is idempotent.
 func (h *Reservation) Free() {
-	h.room.free(h.size, h.over)
+	h.budget.free(h.size, h.over)
 	h.size, h.over = 0, false
 }

@@ -13,13 +13,13 @@ import (
 // its size.
 func TestRoomIsTakenInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := NewRoom(100)
-		first, holds, got := NewHold(room), make([]Reservation, 3), make(chan int, 3)
+		budget := NewRoom(100)
+		first, holds, got := NewHold(budget), make([]Reservation, 3), make(chan int, 3)
 		if err := first.Take(t.Context(), 500); err != nil {
 			t.Fatal(err)
 		}
 		for i, size := range []int{80, 10, 30} {
-			holds[i] = NewHold(room)
+			holds[i] = NewHold(budget)
 			go func() {
 				if holds[i].Take(t.Context(), size) == nil {
 					got <- i
@@ -38,7 +38,7 @@ func TestRoomIsTakenInTurns(t *testing.T) {
 		holds[0].Free()
 		holds[0].Free()
 		synctest.Wait()
-		if now, most := room.Used(); len(got) != 1 || now != 40 || most != 500 {
+		if now, most := budget.Used(); len(got) != 1 || now != 40 || most != 500 {
 			t.Errorf("%d bytes are taken and %d were at most, %d wait no more", now, most, len(got))
 		}
 	})
@@ -48,8 +48,8 @@ func TestRoomIsTakenInTurns(t *testing.T) {
 func TestRoomOfAnOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := &account{limit: 50}
-		room := NewOwnedRoom(100, owner)
-		first, next, end := NewHold(room), NewHold(room), make(chan error, 1)
+		budget := NewOwnedRoom(100, owner)
+		first, next, end := NewHold(budget), NewHold(budget), make(chan error, 1)
 		if err := first.Take(t.Context(), 60); err != nil {
 			t.Fatal(err)
 		}
@@ -74,20 +74,20 @@ func TestRoomOfAnOwner(t *testing.T) {
 func TestRoomWhoseOwnerMayHaveMoreAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := &account{limit: 50, used: 50}
-		room := NewOwnedRoom(100, owner)
-		first, ends := NewHold(room), make(chan error, 1)
+		budget := NewOwnedRoom(100, owner)
+		first, ends := NewHold(budget), make(chan error, 1)
 		if err := first.Take(t.Context(), 10); err != nil {
 			t.Fatal(err)
 		}
 		go func() { // owner: the test waits for it
-			next := NewHold(room)
+			next := NewHold(budget)
 			defer next.Free()
 			ends <- next.Take(t.Context(), 10)
 		}()
 		synctest.Wait()
-		room.mu.Lock() // guards the owner too
+		budget.mu.Lock() // guards the owner too
 		owner.used -= 50
-		room.mu.Unlock()
+		budget.mu.Unlock()
 		if err := <-ends; err != nil {
 			t.Error(err)
 		}
@@ -98,9 +98,9 @@ func TestRoomWhoseOwnerMayHaveMoreAgain(t *testing.T) {
 // Released bytes are counted before the next reader is admitted, and those of an admitted reader
 // before the one after it. So no reader waits in vain, and no two get the same bytes.
 func TestRoomCountsBeforeItDecides(t *testing.T) {
-	in := func(ctx context.Context, room *ByteBudget, size int, ends chan<- error) {
+	in := func(ctx context.Context, budget *ByteBudget, size int, ends chan<- error) {
 		go func() { // owner: the test, which ends ctx
-			hold := NewHold(room)
+			hold := NewHold(budget)
 			defer hold.Free()
 			ends <- hold.Take(ctx, size)
 			<-ctx.Done()
@@ -111,13 +111,13 @@ func TestRoomCountsBeforeItDecides(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		owner, ends := &account{limit: 50}, make(chan error, 5)
-		room := NewOwnedRoom(1000, owner)
-		first := NewHold(room)
+		budget := NewOwnedRoom(1000, owner)
+		first := NewHold(budget)
 		if err := first.Take(t.Context(), 20); err != nil {
 			t.Fatal(err)
 		}
 		for _, size := range []int{20, 20, 10, 20} {
-			in(ctx, room, size, ends)
+			in(ctx, budget, size, ends)
 		}
 		if len(ends) != 1 || owner.used != 40 {
 			t.Fatalf("%d have room, %d bytes are counted", len(ends), owner.used)
@@ -132,14 +132,14 @@ func TestRoomCountsBeforeItDecides(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		owner, ends := &account{limit: 100}, make(chan error, 3)
-		room := NewOwnedRoom(1000, owner)
-		in(ctx, room, 10, ends)
+		budget := NewOwnedRoom(1000, owner)
+		in(ctx, budget, 10, ends)
 		owner.Count(90)
-		in(ctx, room, 40, ends)
-		in(ctx, room, 40, ends)
-		room.mu.Lock() // guards the owner too
+		in(ctx, budget, 40, ends)
+		in(ctx, budget, 40, ends)
+		budget.mu.Lock() // guards the owner too
 		owner.used -= 50
-		room.mu.Unlock()
+		budget.mu.Unlock()
 		time.Sleep(ownerPoll)
 		synctest.Wait()
 		if len(ends) != 2 || owner.used != 90 {
@@ -151,15 +151,15 @@ func TestRoomCountsBeforeItDecides(t *testing.T) {
 // A message that would be one too many to wait is refused at once.
 func TestRoomWithAQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room, waits := NewQueuedRoom(100, 1), make(chan error, 1)
-		room.Add(100)
-		first, second := NewHold(room), NewHold(room)
+		budget, waits := NewQueuedRoom(100, 1), make(chan error, 1)
+		budget.Add(100)
+		first, second := NewHold(budget), NewHold(budget)
 		go func() { waits <- first.Take(t.Context(), 10) }() // owner: the test waits for it
 		synctest.Wait()
 		if err := second.Take(t.Context(), 10); !errors.Is(err, ErrSlowConsumer) {
 			t.Errorf("one too many: %v", err)
 		}
-		room.Add(-100)
+		budget.Add(-100)
 		if err := <-waits; err != nil {
 			t.Error(err)
 		}
@@ -185,10 +185,10 @@ func (a *account) EndExcess()                    { a.within++ }
 // A reader that gives up takes no room, and does not block later ones.
 func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := NewRoom(100)
-		room.Add(50)
+		budget := NewRoom(100)
+		budget.Add(50)
 		ctx, cancel := context.WithCancel(t.Context())
-		ends, large, small := make(chan error, 2), NewHold(room), NewHold(room)
+		ends, large, small := make(chan error, 2), NewHold(budget), NewHold(budget)
 		go func() { ends <- large.Take(ctx, 80) }()
 		synctest.Wait()
 		go func() { ends <- small.Take(t.Context(), 10) }()
@@ -200,8 +200,8 @@ func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
 		}
 		large.Free()
 		small.Free()
-		room.Add(-50)
-		if now, _ := room.Used(); now != 0 {
+		budget.Add(-50)
+		if now, _ := budget.Used(); now != 0 {
 			t.Errorf("%d bytes are taken by nobody", now)
 		}
 		var none Reservation
@@ -217,9 +217,9 @@ func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
 // and a reader that gives up leaves its turn to the next.
 func TestRoomOfMessagesThatGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room, holds := NewRoom(100), make([]Reservation, 5)
+		budget, holds := NewRoom(100), make([]Reservation, 5)
 		for i := range holds {
-			holds[i] = NewHold(room)
+			holds[i] = NewHold(budget)
 			if err := holds[i].Take(t.Context(), 20); err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +243,7 @@ func TestRoomOfMessagesThatGrow(t *testing.T) {
 		if a, b := <-got, <-got; a != 1 || b != 1 || len(got) != 0 {
 			t.Fatalf("%d and %d grow, and %d more; want only the first", a, b, len(got))
 		}
-		if now, _ := room.Used(); now != 280 {
+		if now, _ := budget.Used(); now != 280 {
 			t.Errorf("%d bytes are taken", now)
 		}
 		leave()
@@ -256,13 +256,13 @@ func TestRoomOfMessagesThatGrow(t *testing.T) {
 			t.Errorf("%d and %d grow, want the next one that fits and the one behind it, which has the turn",
 				a, b)
 		}
-		if now, _ := room.Used(); now != 110 {
+		if now, _ := budget.Used(); now != 110 {
 			t.Errorf("%d bytes are taken", now)
 		}
 		for i := range holds {
 			holds[i].Free()
 		}
-		if now, most := room.Used(); now != 0 || most != 280 || room.over {
+		if now, most := budget.Used(); now != 0 || most != 280 || budget.over {
 			t.Errorf("%d bytes are taken by nobody, %d were at most", now, most)
 		}
 	})
@@ -271,9 +271,9 @@ func TestRoomOfMessagesThatGrow(t *testing.T) {
 // A reader that gives up just when its turn comes takes no room, and the turn goes to the next.
 func TestTurnOfWhoGivesUp(t *testing.T) {
 	for range 500 {
-		room, holds := NewRoom(100), make([]Reservation, 3)
+		budget, holds := NewRoom(100), make([]Reservation, 3)
 		for i := range holds {
-			holds[i] = NewHold(room)
+			holds[i] = NewHold(budget)
 			if err := holds[i].Take(t.Context(), 30); err != nil {
 				t.Fatal(err)
 			}
@@ -296,8 +296,8 @@ func TestTurnOfWhoGivesUp(t *testing.T) {
 		waiting.Go(cancel)
 		holds[0].Free()
 		waiting.Wait()
-		if now, _ := room.Used(); now != 0 || room.over {
-			t.Fatalf("%d bytes are taken by nobody, overdraft %t", now, room.over)
+		if now, _ := budget.Used(); now != 0 || budget.over {
+			t.Fatalf("%d bytes are taken by nobody, overdraft %t", now, budget.over)
 		}
 	}
 }

@@ -20,10 +20,10 @@ func TestRegistryRemembersOverACrash(t *testing.T) {
 			return capability.New()
 		})}, box.Child("box")}
 	}, func(s *stage.Stage) {
-		ask := func(what string, err error) {
+		ask := func(label string, err error) {
 			t.Helper()
 			if err != nil {
-				t.Errorf("%s: %v", what, err)
+				t.Errorf("%s: %v", label, err)
 			}
 		}
 		_, err := stage.Ask[capability.SubscribeRequest, capability.State](s, "registry",

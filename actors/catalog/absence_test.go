@@ -167,14 +167,14 @@ func TestProgramThatDoesNotShakeHandsIsGivenUp(t *testing.T) {
 			}
 			r.Send("client_sup/"+search+"/connection", otp.ShutdownWith(client.EndingOf(unready)))
 			key := tenant.NewKey(tenant.ByPrincipal, "ci", "", 0)
-			left := &client.AbandonedState{
+			abandoned := &client.AbandonedState{
 				Server: "search", Key: key, Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
 			}
 			subscribed := round == 1
 			if subscribed {
-				left.URIs = map[string]map[string]bool{"x:y": {"s-ci": true}}
+				abandoned.URIs = map[string]map[string]bool{"x:y": {"s-ci": true}}
 			}
-			r.Send("catalog", left)
+			r.Send("catalog", abandoned)
 			rec := r.record("search")
 			pause := time.Until(rec.Retry)
 			if pause < catalog.FirstPause/2 ||

@@ -42,8 +42,8 @@ func (c *Catalog) absent(caller Caller) (all []absent) {
 // one list.
 func (s *server) absent(caller Caller) absent {
 	a := absent{server: s.config.Name}
-	if why := s.whyUnlisted(caller); why != nil {
-		a.text, a.incident, a.operator = why.Text, why.Incident, why.QuarantinedByOperator()
+	if ending := s.whyUnlisted(caller); ending != nil {
+		a.text, a.incident, a.operator = ending.Text, ending.Incident, ending.QuarantinedByOperator()
 		a.quarantined = s.recovery.Quarantined(s.at(ListKey(s.config, caller)))
 	}
 	return a
@@ -53,8 +53,8 @@ func (s *server) absent(caller Caller) absent {
 // unreachable. It returns nil if neither is the case.
 func (s *server) whyUnlisted(caller Caller) *client.Ending {
 	key := s.at(ListKey(s.config, caller))
-	if why := s.recovery.Why(key); why != nil {
-		return why
+	if ending := s.recovery.Why(key); ending != nil {
+		return ending
 	}
 	why, _ := s.recovery.Unreachable()
 	return why

@@ -26,8 +26,8 @@ func (r *rig) absent(principal, server string) string {
 	if err != nil {
 		r.T.Fatal(err)
 	}
-	why, _ := jsonedit.GetString(page, "_meta", merge.MetaIncomplete, server)
-	return why
+	reason, _ := jsonedit.GetString(page, "_meta", merge.MetaIncomplete, server)
+	return reason
 }
 
 // The aggregate's list explains for each server that has never listed why it is absent, in the same

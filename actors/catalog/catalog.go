@@ -42,7 +42,7 @@ type Options struct {
 	// value stands for the host.
 	Connection func(
 		s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation,
-		left *client.AbandonedState, catalog otp.Ref,
+		abandoned *client.AbandonedState, catalog otp.Ref,
 	) otp.Child
 	Dispatcher otp.Ref // The tenant's notification dispatcher tells sessions of changed lists.
 	Registry   otp.Ref // core/capabilities, which is told what servers declare

@@ -18,10 +18,10 @@ import (
 func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 	key = c.fit(s, key)
 	c.registerSubstitute(s, key, w.caller)
-	if wait, refused, why := s.recovery.Refused(key, s.connState(key), c.p.Now()); refused {
+	if wait, refused, ending := s.recovery.Refused(key, s.connState(key), c.p.Now()); refused {
 		cause := s.failureCause(w.caller)
-		if why != nil {
-			cause = why
+		if ending != nil {
+			cause = ending
 		}
 		w.reply(otp.Ref{}, c.unavailable(s, w.caller, cause, wait))
 		return
@@ -151,9 +151,9 @@ func (c *Catalog) handleLeft(m *client.AbandonedState) {
 // restore starts a connection for sessions that had one, so that their subscriptions and held calls
 // go on. The connection releases sessions that have ended meanwhile, as it does while it runs.
 func (c *Catalog) restore(s *server, key tenant.Key) {
-	left := s.carried[key]
+	abandoned := s.carried[key]
 	alive := false
-	for _, ref := range left.Sessions {
+	for _, ref := range abandoned.Sessions {
 		alive = alive || ref.Alive()
 	}
 	if !alive {
@@ -163,12 +163,12 @@ func (c *Catalog) restore(s *server, key tenant.Key) {
 	if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
 		if to := s.conns[c.fit(s, key)]; to != nil { // there is no longer room for it
 			c.dropCarried(s, key)
-			c.moveSessions(s, s.substitutes[key], to, left)
+			c.moveSessions(s, s.substitutes[key], to, abandoned)
 			return
 		}
 		c.await(s, key, pending{nil, Caller{
-			Principal: key.Principal, Capabilities: left.Declare, Info: left.Self,
-			Modern: left.Modern || key.Modern,
+			Principal: key.Principal, Capabilities: abandoned.Declare, Info: abandoned.Self,
+			Modern: abandoned.Modern || key.Modern,
 		}})
 	}
 }

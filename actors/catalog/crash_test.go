@@ -231,12 +231,12 @@ func TestConnectionsComeAndGo(t *testing.T) {
 func TestConnectionThatGoesOnGetsBackWhatItLeft(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
-		left := &client.AbandonedState{
+		abandoned := &client.AbandonedState{
 			Server: "files", Key: tenant.Key{Share: tenant.ByTenant},
 			Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
 		}
-		r.Send("catalog", left)
-		if len(r.regained) != 1 || r.regained[0] != left || r.record("files").Open != 1 {
+		r.Send("catalog", abandoned)
+		if len(r.regained) != 1 || r.regained[0] != abandoned || r.record("files").Open != 1 {
 			t.Errorf("got back %v", r.regained)
 		}
 	})

@@ -97,7 +97,7 @@ func TestProcessesOfThoseWhoShareAreBounded(t *testing.T) {
 
 // A connection that was given up makes room for another. The subscriptions of its sessions continue
 // over an existing connection.
-func TestWhatIsLeftGoesOnElsewhere(t *testing.T) {
+func TestAbandonedStateGoesToTheNextConnection(t *testing.T) {
 	configure := func(tn *tenant.Tenant) { tn.Servers[1].Instances = 2 }
 	(&rig{configure: configure}).run(t, func(r *rig) {
 		first, second, third := r.kind("ci", `{}`, false), r.kind("ci", `{"roots":{}}`,
@@ -107,17 +107,17 @@ func TestWhatIsLeftGoesOnElsewhere(t *testing.T) {
 		}
 		r.fails("search/principal=ci", errDisk)
 		r.at(third, "search") // there is room
-		left := &client.AbandonedState{
+		abandoned := &client.AbandonedState{
 			Server: "search", Key: tenant.Key{Share: tenant.ByPrincipal, Principal: "ci"},
 			Sessions: map[string]otp.Ref{"s-ci": r.Ref("session")},
 		}
-		r.Send("catalog", left)
+		r.Send("catalog", abandoned)
 		time.Sleep(time.Minute)
 		r.Rest()
 		if got := r.record("search"); got.Open != 2 {
 			t.Errorf("%d processes", got.Open)
 		}
-		if len(r.regained) != 1 || r.regained[0] != left {
+		if len(r.regained) != 1 || r.regained[0] != abandoned {
 			t.Errorf("regained %v", r.regained)
 		}
 	})

@@ -78,21 +78,21 @@ func TestWhatIsRestoredIsSomebodys(t *testing.T) {
 		})
 		time.Sleep(time.Minute)
 		r.Rest()
-		left := r.restored.Load()
-		for uri, who := range left.URIs {
+		abandoned := r.restored.Load()
+		for uri, who := range abandoned.URIs {
 			for row := range who {
-				if _, known := left.Sessions[row]; !known {
-					t.Errorf("%s is of %s, which is no session of %v", uri, row, left.Sessions)
+				if _, known := abandoned.Sessions[row]; !known {
+					t.Errorf("%s is of %s, which is no session of %v", uri, row, abandoned.Sessions)
 				}
 			}
 		}
-		for row, level := range left.Levels {
-			if _, known := left.Sessions[row]; !known {
-				t.Errorf("level %s is of %s, which is no session of %v", level, row, left.Sessions)
+		for row, level := range abandoned.Levels {
+			if _, known := abandoned.Sessions[row]; !known {
+				t.Errorf("level %s is of %s, which is no session of %v", level, row, abandoned.Sessions)
 			}
 		}
-		if len(left.URIs) != 2 {
-			t.Errorf("%d resources are restored, want 2", len(left.URIs))
+		if len(abandoned.URIs) != 2 {
+			t.Errorf("%d resources are restored, want 2", len(abandoned.URIs))
 		}
 	})
 }

@@ -79,11 +79,12 @@ func (c *Catalog) open(s *server, key tenant.Key) {
 	for _, w := range waiting {
 		told = told.Union(visibleCapabilities(s.config, w.caller.Visible()))
 	}
-	left := s.carried[key]
-	if left == nil {
-		left = &client.AbandonedState{Modern: first.Modern, Version: first.Version}
+	abandoned := s.carried[key]
+	if abandoned == nil {
+		abandoned = &client.AbandonedState{Modern: first.Modern, Version: first.Version}
 	}
-	child := c.o.Connection(s.config, key, told, serverIdentity(key, first.Info), left, c.p.Self())
+	child := c.o.Connection(s.config, key, told, serverIdentity(key, first.Info),
+		abandoned, c.p.Self())
 	name := s.config.Name
 	otp.StartChildAsync(c.p, s.sup, child, func(ref otp.Ref, err error) any {
 		if errors.Is(err, otp.ErrOverloaded) {

@@ -103,29 +103,29 @@ func (c *Catalog) written(m written) {
 
 // quarantineByOperator ends all connections to a server.
 func (c *Catalog) quarantineByOperator(s *server, at telemetry.Where) {
-	why := client.ByOperator(true, at.Incident)
-	s.recovery.QuarantineByOperator(why, c.p.Now())
-	c.tellQuarantined(s, s.keys(), why, 0)
+	ending := client.ByOperator(true, at.Incident)
+	s.recovery.QuarantineByOperator(ending, c.p.Now())
+	c.tellQuarantined(s, s.keys(), ending, 0)
 	for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
-		c.stop(s, key, conn, why)
+		c.stop(s, key, conn, ending)
 	}
 	// A connection that starts nevertheless is ended when it has started.
 	for key := range sortedmap.SortedBy(s.opening, tenant.Key.Compare) {
 		c.refuse(s, key, 0)
 	}
-	c.o.Emit(telemetry.UpstreamQuarantined{Where: at, Class: why.Class(), Cause: why.Text})
+	c.o.Emit(telemetry.UpstreamQuarantined{Where: at, Class: ending.Class(), Cause: ending.Text})
 }
 
 // restart restarts all connections to a server, each with its users and waiting calls. Connections
 // of an earlier declaration end.
 func (c *Catalog) restart(s *server, incident string) {
-	why := client.ByOperator(false, incident)
+	ending := client.ByOperator(false, incident)
 	for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 		if !s.current(key) {
-			c.stop(s, key, conn, why)
+			c.stop(s, key, conn, ending)
 			continue
 		}
-		_ = c.p.Send(conn.ref, client.Restart{Why: why}) // a connection that is gone needs no restart
+		_ = c.p.Send(conn.ref, client.Restart{Why: ending}) // a connection that is gone needs no restart
 		begun := conn.report
 		begun.Key, begun.State, begun.Cause = key, client.Starting, nil
 		s.noteReport(conn, &begun, c.p.Now())
@@ -137,8 +137,8 @@ func (c *Catalog) restart(s *server, incident string) {
 const stopTime = 50 * time.Millisecond
 
 // stop ends a connection now.
-func (c *Catalog) stop(s *server, key tenant.Key, conn *conn, why *client.Ending) {
-	_ = c.p.Send(conn.ref, client.Stop{Why: why}) // a connection that is gone has ended
+func (c *Catalog) stop(s *server, key tenant.Key, conn *conn, ending *client.Ending) {
+	_ = c.p.Send(conn.ref, client.Stop{Why: ending}) // a connection that is gone has ended
 	c.drop(s, key)
 	s.retiring[key] = true
 	c.p.After(stopTime, endWorker{retiring{s.config.Name, key, s.sup}})

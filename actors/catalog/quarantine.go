@@ -62,11 +62,11 @@ func (c *Catalog) allowed(s *server) {
 func (c *Catalog) tellQuarantined(
 	s *server, keys []tenant.Key, cause *client.Ending, retry time.Duration,
 ) {
-	why := client.QuarantinedError("", s.config.Name, cause)
-	why.RetryAfter = retry
+	refusal := client.QuarantinedError("", s.config.Name, cause)
+	refusal.RetryAfter = retry
 	for some := range slices.Chunk(keys, maxSources) {
 		n := &notification.Dispatch{
-			Server: s.config.Name, Method: notification.Quarantined, Why: why,
+			Server: s.config.Name, Method: notification.Quarantined, Why: refusal,
 		}
 		for _, key := range some {
 			n.Sources = append(n.Sources, notification.Source{Key: anyRevision(key.First())})

@@ -99,8 +99,9 @@ func (c *Catalog) resume(s *server) {
 	if s.sup == (otp.Ref{}) {
 		return
 	}
-	for key, left := range sortedmap.SortedBy(s.carried, tenant.Key.Compare) {
-		idles := s.recovery.NeverReady(key) && len(left.URIs)+len(left.Levels)+len(left.Holds) == 0
+	for key, abandoned := range sortedmap.SortedBy(s.carried, tenant.Key.Compare) {
+		idles := s.recovery.NeverReady(key) &&
+			len(abandoned.URIs)+len(abandoned.Levels)+len(abandoned.Holds) == 0
 		if !idles && !s.closed(key, c.p.Now()) {
 			c.restore(s, key)
 		}
@@ -126,8 +127,8 @@ func (s *server) connState(key tenant.Key) recovery.Seen {
 // affects everyone, or else the end of the caller's own connection or of that of its lists. Either
 // of these may contain output that the server wrote on the caller's behalf.
 func (s *server) failureCause(caller Caller) error {
-	if why := s.recovery.Why(s.at(s.key(caller)), s.at(ListKey(s.config, caller))); why != nil {
-		return why
+	if ending := s.recovery.Why(s.at(s.key(caller)), s.at(ListKey(s.config, caller))); ending != nil {
+		return ending
 	}
 	return nil
 }

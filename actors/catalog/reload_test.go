@@ -183,8 +183,8 @@ func TestServerThatComesBackAtOnce(t *testing.T) {
 // A caller that waits for a connection while its server's declaration changes gets a new
 // connection. If the server is removed, the caller is told so.
 func TestWhoWaitsGetsTheNewConnection(t *testing.T) {
-	for _, what := range []string{"changed", "removed"} {
-		t.Run(what, func(t *testing.T) {
+	for _, label := range []string{"changed", "removed"} {
+		t.Run(label, func(t *testing.T) {
 			run(t, func(r *rig) {
 				r.gate = make(chan struct{})
 				answer := make(chan error, 1)
@@ -196,13 +196,13 @@ func TestWhoWaitsGetsTheNewConnection(t *testing.T) {
 				}()
 				r.Rest()
 				change := map[string]func([]tenant.Server) []tenant.Server{"changed": rewrite,
-					"removed": without}[what]
+					"removed": without}[label]
 				r.reload(change)
 				close(r.gate)
-				if err := <-answer; (err != nil) != (what == "removed") {
+				if err := <-answer; (err != nil) != (label == "removed") {
 					t.Errorf("the answer is %v, %v", got, err)
 				}
-				if what == "changed" && !strings.Contains(got.Path(), "revision=") && len(r.retired) == 0 {
+				if label == "changed" && !strings.Contains(got.Path(), "revision=") && len(r.retired) == 0 {
 					t.Errorf("%v is as it was declared before, and goes on for ever", got)
 				}
 			})
@@ -232,13 +232,13 @@ func TestConnectionThatStaysTooLongIsEnded(t *testing.T) {
 // A crash during a reload loses no part of it. The next incarnation reads the configuration too,
 // and tells the connections again.
 func TestReloadOutlivesACrash(t *testing.T) {
-	for _, what := range []string{"changed", "removed"} {
-		t.Run(what, func(t *testing.T) {
+	for _, label := range []string{"changed", "removed"} {
+		t.Run(label, func(t *testing.T) {
 			run(t, func(r *rig) {
 				r.ready()
 				old := r.mustConnect("files")
 				change := map[string]func([]tenant.Server) []tenant.Server{"changed": rewrite,
-					"removed": without}[what]
+					"removed": without}[label]
 				r.tenant.Servers = change(slices.Clone(r.tenant.Servers))
 				r.Break("catalog", "")
 				if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog",
@@ -259,7 +259,7 @@ func TestReloadOutlivesACrash(t *testing.T) {
 				if old.Alive() {
 					t.Error("the old connection runs")
 				}
-				if _, err := r.connects(r.caller("ci", ""), "files"); (err != nil) != (what == "removed") {
+				if _, err := r.connects(r.caller("ci", ""), "files"); (err != nil) != (label == "removed") {
 					t.Error(err)
 				}
 			})

@@ -17,7 +17,7 @@ import (
 )
 
 // end makes a fake connection end, as if unused for long, or broken.
-type end struct{ why error }
+type end struct{ cause error }
 
 // link is a connection that only ends when it is told to.
 type link struct{ otp.Base }
@@ -27,7 +27,7 @@ func (link) Receive(_ *otp.Process, msg any) error {
 	case *client.Attach:
 		m.Reply(struct{}{})
 	case end:
-		return m.why
+		return m.cause
 	}
 	return nil
 }
@@ -104,17 +104,17 @@ func TestConnectionThatEndedIsOpenedAgainAndLeavesNoRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSmall(t, tenant.ByDefault, 0)
 		first := s.connect("one")
-		for _, why := range []error{otp.Normal, otp.ErrShutdown} {
-			if err := first.Send(end{why}); err != nil {
+		for _, cause := range []error{otp.Normal, otp.ErrShutdown} {
+			if err := first.Send(end{cause}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
 			if _, there := s.system.Whereis(first.Path()); there {
-				t.Errorf("after %v: the row %s is still there", why, first.Path())
+				t.Errorf("after %v: the row %s is still there", cause, first.Path())
 			}
 			next := s.connect("two")
 			if next.Path() != first.Path() || !next.Alive() {
-				t.Errorf("after %v: got %s, alive %t, want a new connection at %s", why, next.Path(),
+				t.Errorf("after %v: got %s, alive %t, want a new connection at %s", cause, next.Path(),
 					next.Alive(), first.Path())
 			}
 			first = next
@@ -137,14 +137,14 @@ func TestConnectionsThatEndTogetherLeaveNoRow(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Minute) // far longer than the retries for a busy supervisor take
-		left := 0
+		remaining := 0
 		for _, conn := range all {
 			if _, there := s.system.Whereis(conn.Path()); there {
-				left++
+				remaining++
 			}
 		}
-		if left > 0 {
-			t.Errorf("%d of %d rows are still there", left, len(all))
+		if remaining > 0 {
+			t.Errorf("%d of %d rows are still there", remaining, len(all))
 		}
 	})
 }

@@ -228,8 +228,8 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 }
 
 func (r *rig) connection(s tenant.Server, k tenant.Key, _ protocol.ClientCapabilities,
-	_ protocol.Implementation, left *client.AbandonedState, cat otp.Ref) otp.Child {
-	r.restored.Store(left)
+	_ protocol.Implementation, abandoned *client.AbandonedState, cat otp.Ref) otp.Child {
+	r.restored.Store(abandoned)
 	o := func() client.Report { return client.Report{Server: s.Name, Key: k} }
 	return client.Supervised(k, s.Intensity, otp.Child{Start: otp.Worker(func() otp.Behaviour {
 		return &place{r: r, o: o, cat: cat}

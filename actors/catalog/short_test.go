@@ -16,7 +16,7 @@ import (
 
 // A list that a server has not delivered yet does not replace its earlier list. If the server fails
 // to deliver the list, the earlier one is shown and marked.
-func TestListThatIsOwedLeavesTheOneBefore(t *testing.T) {
+func TestListThatIsAwaitedLeavesTheOneBefore(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
 		for _, state := range []client.Completeness{client.Waiting, client.Failed} {
@@ -120,15 +120,15 @@ func TestServerThatCannotListMayOwnURIs(t *testing.T) {
 				return all
 			}
 			first := r.looks(r.caller("ci", ""))
-			owes := client.Shortfall{State: state, Words: "resources/list: no"}
-			r.reports(files, report{state: client.Ready, caps: caps, owes: owes})
+			shortfall := client.Shortfall{State: state, Words: "resources/list: no"}
+			r.reports(files, report{state: client.Ready, caps: caps, owes: shortfall})
 			r.reports(search, report{state: client.Ready, caps: caps, uris: []string{"x:1"}})
 			time.Sleep(time.Minute)
 			<-first
 			if got, want := uris(), []string{"mcpd://search/x%3A1"}; !slices.Equal(got, want) {
 				t.Errorf("state %d: listed %q, want %q", state, got, want)
 			}
-			r.reports(files, report{state: client.Ready, caps: caps, owes: owes}) // it fails again
+			r.reports(files, report{state: client.Ready, caps: caps, owes: shortfall}) // it fails again
 			r.Rest()
 			if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
 				t.Errorf("state %d: announced %v", state, got)
@@ -164,8 +164,8 @@ func TestQuarantinedServerKeepsNoURIs(t *testing.T) {
 			}
 			first := r.looks(r.caller("ci", ""))
 			r.reports(search, report{state: client.Ready, caps: caps, uris: []string{plain}})
-			owes := client.Shortfall{State: client.Failed, Words: "resources/list: no"}
-			r.reports(files, report{state: state, caps: caps, owes: owes})
+			shortfall := client.Shortfall{State: client.Failed, Words: "resources/list: no"}
+			r.reports(files, report{state: state, caps: caps, owes: shortfall})
 			<-first
 			time.Sleep(time.Minute)
 			r.dispatcher.Forget()

@@ -29,7 +29,7 @@ var states = []struct {
 	{
 		client.Backoff,
 		"nothing usable answers at its URL, which is dialled at growing pauses",
-		func(s *server) bool { why, _ := s.recovery.Unreachable(); return why != nil },
+		func(s *server) bool { ending, _ := s.recovery.Unreachable(); return ending != nil },
 	},
 	{
 		client.Degraded,

@@ -87,12 +87,12 @@ func TestStateIsThatOfTheTable(t *testing.T) {
 	}
 	whole := func(operator bool) func(s *server) {
 		return func(s *server) {
-			why := &client.Ending{Text: "whole"}
+			ending := &client.Ending{Text: "whole"}
 			if in := (recovery.Event{Op: recovery.Report, Key: key, State: client.Quarantined,
-				Ending: why}); !operator {
+				Ending: ending}); !operator {
 				s.recovery.Step(now, rand.N[time.Duration], in)
 			} else {
-				s.recovery.QuarantineByOperator(why, now)
+				s.recovery.QuarantineByOperator(ending, now)
 			}
 		}
 	}

@@ -106,9 +106,10 @@ func (c *Catalog) register(s *server, key tenant.Key, session otp.Ref) {
 
 // moveSessions hands the sessions of an ended connection, and their subscriptions, to another
 // connection.
-func (c *Catalog) moveSessions(s *server, key tenant.Key, to *conn, left *client.AbandonedState) {
-	for _, ref := range sortedmap.Sorted(left.Sessions) {
+func (c *Catalog) moveSessions(s *server, key tenant.Key, to *conn,
+	abandoned *client.AbandonedState) {
+	for _, ref := range sortedmap.Sorted(abandoned.Sessions) {
 		c.register(s, key, ref)
 	}
-	_ = c.p.Send(to.ref, left)
+	_ = c.p.Send(to.ref, abandoned)
 }

@@ -55,13 +55,13 @@ func (c *Connection) mayWrite(x *request.Exchange) bool {
 // mustQueue reports whether a call has to queue behind others, which wait for their turn or for
 // room.
 func (c *Connection) mustQueue(x *request.Exchange) bool {
-	return len(c.queue) > 0 && (c.turns.inputFull || interactive(x.Method) && c.oneClientAtATime())
+	return len(c.queue) > 0 && (c.admission.inputFull || interactive(x.Method) && c.oneClientAtATime())
 }
 
 // admitQueued writes the queued calls that have their turn now, in the order of arrival. The calls
 // that still wait go to other instances.
 func (c *Connection) admitQueued() {
-	c.turns.inputFull = false
+	c.admission.inputFull = false
 	c.sendHeldAnswers()
 	c.writeAdmitted()
 	c.distribute()
@@ -70,7 +70,7 @@ func (c *Connection) admitQueued() {
 
 // writeAdmitted writes the calls at the head of the queue that have their turn.
 func (c *Connection) writeAdmitted() {
-	for n := len(c.queue); n > 0 && c.state == Ready && !c.closing && !c.turns.inputFull &&
+	for n := len(c.queue); n > 0 && c.state == Ready && !c.closing && !c.admission.inputFull &&
 		c.mayWrite(c.queue[0]) && !c.interest.Holds() && !c.waitsForEarlyAnswers(c.queue[0]); n-- {
 		c.write(c.pop())
 	}

@@ -24,10 +24,10 @@ func (c *Connection) begin(wait time.Duration) {
 }
 
 // restart replaces the server. Queued calls go to the next one.
-func (c *Connection) restart(why *Ending) {
+func (c *Connection) restart(ending *Ending) {
 	c.endParked()
 	c.leave()
-	c.abandon(why)
+	c.abandon(ending)
 	c.begin(0)
 }
 

@@ -22,7 +22,7 @@ const askersRetry = 5 * time.Second
 // written beside that call. A call that is known to ask its user waits on: its question would be
 // refused.
 func (c *Connection) writeBeside() {
-	for i := 0; i < len(c.queue) && c.state == Ready && !c.closing && !c.turns.inputFull &&
+	for i := 0; i < len(c.queue) && c.state == Ready && !c.closing && !c.admission.inputFull &&
 		!c.interest.Holds() && !c.mayAskBeforeCalls(); {
 		x := c.queue[i]
 		if c.mayWrite(x) || c.mayGrow(x) {

@@ -84,9 +84,9 @@ func TestCallsThatAskAreRefusedWhileUsersAreAsked(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		r.Rest()
-		var why *protocol.Error
-		if got := r.outcome(third); !errors.As(got.Err, &why) ||
-			why.Condition != protocol.ConditionTimeout || why.RetryAfter == 0 {
+		var refusal *protocol.Error
+		if got := r.outcome(third); !errors.As(got.Err, &refusal) ||
+			refusal.Condition != protocol.ConditionTimeout || refusal.RetryAfter == 0 {
 			t.Errorf("refused with %v", got.Err)
 		}
 		fourth := r.forward("two", "tools/call", `{"name":"echo"}`)

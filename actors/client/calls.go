@@ -273,9 +273,9 @@ func (c *Connection) obstructed(in transport.Inbound) bool {
 
 // dialAgain starts over after an obstacle. If the next handshake meets the obstacle too, it is not
 // a passing one, and the server is left alone.
-func (c *Connection) dialAgain(why error) {
+func (c *Connection) dialAgain(cause error) {
 	c.leave()
-	c.renew(why)
+	c.renew(cause)
 }
 
 // endsWithCall reports whether a call failed because its connection is about to end, so that the

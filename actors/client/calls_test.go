@@ -182,7 +182,7 @@ func TestWithdrawnCallIsCancelledAtTheServer(t *testing.T) {
 		if id, _ := jsonedit.Get(c.Params, "requestId"); string(id) != m.ID.Raw() {
 			t.Errorf("cancelled %s, want %s", c.Params, m.ID.Raw())
 		}
-		if why, _ := jsonedit.GetString(c.Params, "reason"); why != "timeout" {
+		if reason, _ := jsonedit.GetString(c.Params, "reason"); reason != "timeout" {
 			t.Errorf("cancelled %s", c.Params)
 		}
 		p.ExpectNothing(time.Second)

@@ -81,9 +81,9 @@ func newCarriedState(o Options) *carriedState {
 		written:          &request.List{Of: request.ConnectionList},
 		toldCapabilities: o.Declare, clients: clients{},
 	}
-	left := cmp.Or(o.Restore, &AbandonedState{})
-	c.clients.regain(left)
-	c.interest = interest.New(o.Kept.Count(quota.Subscriptions, 0), left.URIs, left.Levels)
+	abandoned := cmp.Or(o.Restore, &AbandonedState{})
+	c.clients.regain(abandoned)
+	c.interest = interest.New(o.Kept.Count(quota.Subscriptions, 0), abandoned.URIs, abandoned.Levels)
 	c.earlyKept = o.Kept.Count(quota.Questions, 0)
 	return c
 }
@@ -135,25 +135,27 @@ func (c *carriedState) Abandon(reason error) {
 	if c.clients.attached() > 0 && !errors.Is(reason, otp.ErrStuck) {
 		// Not for a stuck incarnation: its knowledge may be old, and UsersForgotten has asked its
 		// sessions.
-		left := &AbandonedState{
+		abandoned := &AbandonedState{
 			Server: c.o.Server, Key: c.o.Key, Declare: c.toldCapabilities, Self: c.o.Self,
 			URIs: c.interest.Resources(), Levels: c.interest.Levels(),
 			Modern: c.modern(),
 		}
-		c.clients.leave(left)
-		left.Bytes = left.size()
-		_ = c.o.Catalog.Send(left)
+		c.clients.leave(abandoned)
+		abandoned.Bytes = abandoned.size()
+		_ = c.o.Catalog.Send(abandoned)
 	}
 }
 
 // regain restores what this connection knew before its carried state was given up.
-func (c *Connection) regain(left *AbandonedState) {
-	for _, ref := range c.clients.regain(left) {
+func (c *Connection) regain(abandoned *AbandonedState) {
+	for _, ref := range c.clients.regain(abandoned) {
 		c.p.Monitor(ref)
 	}
-	if len(left.URIs) > 0 {
+	if len(abandoned.URIs) > 0 {
 		c.wake()
 	}
-	c.stepInterest(interest.Event{Op: interest.Regain, Resources: left.URIs, Levels: left.Levels})
+	c.stepInterest(interest.Event{
+		Op: interest.Regain, Resources: abandoned.URIs, Levels: abandoned.Levels,
+	})
 	c.linger.Stop()
 }

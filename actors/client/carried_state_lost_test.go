@@ -9,7 +9,7 @@ import (
 
 // A connection that goes on without its carried state gets back from the catalogue what it left
 // there.
-func TestConnectionRegainsWhatItLeft(t *testing.T) {
+func TestConnectionRestoresItsAbandonedState(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
@@ -23,11 +23,11 @@ func TestConnectionRegainsWhatItLeft(t *testing.T) {
 			r.server()
 			r.Rest()
 		}
-		left := stage.Of[*client.AbandonedState](&r.catalog.Log)
-		if len(left) != 1 {
-			r.T.Fatalf("%d left, want 1", len(left))
+		abandoned := stage.Of[*client.AbandonedState](&r.catalog.Log)
+		if len(abandoned) != 1 {
+			r.T.Fatalf("%d left, want 1", len(abandoned))
 		}
-		r.send(left[0])
+		r.send(abandoned[0])
 		p = r.watched()
 		if m := p.Expect("logging/setLevel"); string(m.Params) != `{"level":"notice"}` {
 			t.Errorf("level: %s", m.Params)

@@ -111,30 +111,31 @@ func (all clients) keepers(task jsontext.Value) clients {
 }
 
 // leave stores the clients in left, with which the next connection of this key starts.
-func (all clients) leave(left *AbandonedState) {
-	left.Sessions, left.Holds, left.Users = map[string]otp.Ref{}, map[string]bool{}, map[string]User{}
+func (all clients) leave(abandoned *AbandonedState) {
+	abandoned.Sessions, abandoned.Holds, abandoned.Users = map[string]otp.Ref{}, map[string]bool{},
+		map[string]User{}
 	for row, c := range all {
-		if left.Users[row] = c.User; c.uses {
-			left.Sessions[row] = c.ref
+		if abandoned.Users[row] = c.User; c.uses {
+			abandoned.Sessions[row] = c.ref
 		}
 		if c.holds {
-			left.Holds[row] = true
+			abandoned.Holds[row] = true
 		}
 	}
 }
 
 // regain adds the clients of a connection that was given up, and returns the actors that it added.
-func (all clients) regain(left *AbandonedState) (back []otp.Ref) {
-	for row, ref := range sortedmap.Sorted(left.Sessions) {
+func (all clients) regain(abandoned *AbandonedState) (back []otp.Ref) {
+	for row, ref := range sortedmap.Sorted(abandoned.Sessions) {
 		c, known := all[row]
 		if !known {
-			c.User = left.Users[row]
+			c.User = abandoned.Users[row]
 		}
 		if !c.uses {
 			c.uses, c.ref = true, ref
 			back = append(back, ref)
 		}
-		c.holds = c.holds || left.Holds[row]
+		c.holds = c.holds || abandoned.Holds[row]
 		all[row] = c
 	}
 	return back

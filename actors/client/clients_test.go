@@ -70,7 +70,7 @@ host regains
   y yves
 `
 	actors(t, func(ref func(string) otp.Ref) {
-		all, left, got := clients{}, &AbandonedState{}, strings.Builder{}
+		all, abandoned, got := clients{}, &AbandonedState{}, strings.Builder{}
 		for line := range strings.Lines(story) {
 			words := append(strings.Fields(line), "", "", "", "")
 			if strings.HasPrefix(line, "  ") {
@@ -88,10 +88,10 @@ host regains
 			case "detaches":
 				all.detach(ref(who))
 			case "loses":
-				all.leave(left)
+				all.leave(abandoned)
 				all.detach(ref("b"))
 			case "regains":
-				all.regain(left)
+				all.regain(abandoned)
 			}
 			keepers := all.keepers(jsontext.Value("1"))
 			for row, c := range sortedmap.Sorted(all) {

@@ -41,23 +41,23 @@ type Connection struct {
 	self    *request.Holder // this incarnation, as the holder of calls
 	attempt uint64          // number of the current server; messages of an earlier server are dropped
 	server
-	state    State
-	started  time.Time
-	peeked   *Ending // what a starting program has printed; nil if nothing
-	ids      inflight.Counter
-	dialogs  questions.Dialogs
-	renewals renewals     // paces new sessions after the server forgot one
-	absence  absence      // how long a server behind a URL has been unreachable
-	identity era.Identity // detects that another server is behind the URL
-	gaps     backoff
-	turns    admission
-	until    time.Time   // the server is needed at least until then, because of its work or state
-	linger   otp.Timer   // runs while nobody uses the connection
-	closed   string      // why it was closed last, in one word
-	gaveUp   bool        // it ends as if its restart budget had run out
-	asks     bool        // the server may ask its clients something
-	shown    Status      // what the tree shows
-	drops    drops.Drops // counts messages of the server that nobody receives
+	state     State
+	started   time.Time
+	peeked    *Ending // what a starting program has printed; nil if nothing
+	ids       inflight.Counter
+	dialogs   questions.Dialogs
+	renewals  renewals     // paces new sessions after the server forgot one
+	absence   absence      // how long a server behind a URL has been unreachable
+	identity  era.Identity // detects that another server is behind the URL
+	gaps      backoff
+	admission admission
+	until     time.Time   // the server is needed at least until then, because of its work or state
+	linger    otp.Timer   // runs while nobody uses the connection
+	closed    string      // why it was closed last, in one word
+	gaveUp    bool        // it ends as if its restart budget had run out
+	asks      bool        // the server may ask its clients something
+	shown     Status      // what the tree shows
+	drops     drops.Drops // counts messages of the server that nobody receives
 }
 
 // New returns one incarnation of a connection.
@@ -119,8 +119,9 @@ func (c *Connection) Terminate(_ *otp.Process, reason error) {
 	if otp.IsNormal(reason) {
 		c.endParked()
 	}
-	var why *Ending
-	if otp.IsNormal(reason) && !errors.As(reason, &why) { // a built-in server that stops with the host
+	var ending *Ending
+	// a built-in server that stops with the host
+	if otp.IsNormal(reason) && !errors.As(reason, &ending) {
 		for id := range c.questions.All() {
 			c.dropQuestion(id)
 		}

@@ -30,7 +30,7 @@ const (
 type declined struct {
 	m       jsonrpc.Message // without its params
 	same    [sha256.Size]byte
-	why     error
+	cause   error
 	attempt uint64
 }
 
@@ -40,15 +40,15 @@ func sameQuestion(m jsonrpc.Message) [sha256.Size]byte {
 }
 
 // decline refuses a question, unless another connection may have somebody to ask.
-func (c *Connection) decline(in transport.Inbound, why error) {
+func (c *Connection) decline(in transport.Inbound, cause error) {
 	m := in.Message
 	if !c.remote() || c.o.Known.atMostOneReady() || !in.Related.IsZero() {
-		c.refuse(m.ID, m.Method, why)
+		c.refuse(m.ID, m.Method, cause)
 		return
 	}
 	same := sameQuestion(m)
 	m.Params = nil
-	c.p.After(DeclineWait, declined{m, same, why, c.attempt})
+	c.p.After(DeclineWait, declined{m, same, cause, c.attempt})
 }
 
 // declined refuses a question that is open at no other connection. A question for roots is refused
@@ -60,7 +60,7 @@ func (c *Connection) declined(d declined) {
 	case c.elsewhere(d.m.Method, d.same):
 		c.p.After(DeclineWait, d)
 	default:
-		c.refuse(d.m.ID, d.m.Method, d.why)
+		c.refuse(d.m.ID, d.m.Method, d.cause)
 	}
 }
 

@@ -59,7 +59,7 @@ func (c *Connection) refuseDelayed() {
 
 // delayed returns the delayed calls, and the dialogs that they wait for.
 func (c *Connection) delayed() (calls []*request.Exchange, dialogs []questions.Dialog) {
-	if len(c.queue) == 0 || c.state != Ready || c.primary != (otp.Ref{}) || c.turns.inputFull {
+	if len(c.queue) == 0 || c.state != Ready || c.primary != (otp.Ref{}) || c.admission.inputFull {
 		return nil, nil
 	}
 	if dialogs = c.allDialogs(); len(dialogs) == 0 {

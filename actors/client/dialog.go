@@ -89,19 +89,19 @@ func (c *Connection) giveUp() {
 	now := c.p.Now()
 	for id, o := range c.questions.During(c.inFlight) {
 		d := c.dialogOf(o)
-		why := d.Abandoned(now, c.o.QuestionWait())
-		if why == "" {
+		reason := d.Abandoned(now, c.o.QuestionWait())
+		if reason == "" {
 			continue
 		}
 		at := c.where()
 		at.Session = d.Session
 		c.o.Emit(telemetry.QuestionGivenUp{
-			Where: at, Method: d.Method, Cause: why, After: now.Sub(d.Since),
+			Where: at, Method: d.Method, Cause: reason, After: now.Sub(d.Since),
 		})
 		c.dropQuestion(id)
 		c.refuse(o.ID, o.Method, &protocol.Error{
 			Condition: protocol.ConditionTimeout,
-			Message:   "no client answers this question: " + why + ", and calls of others wait",
+			Message:   "no client answers this question: " + reason + ", and calls of others wait",
 		})
 	}
 }

@@ -59,7 +59,7 @@ func TestAbandonedQuestionsAreGivenUpForOthers(t *testing.T) {
 		version protocol.Version
 		left    bool
 		after   time.Duration
-		why     string
+		reason  string
 	}{
 		"gone":   {protocol.V20251125, true, client.GoneAfter + time.Second, "its client is gone"},
 		"silent": {protocol.V20260728, false, protocol.QuestionWait, "its client has not come back for "},
@@ -77,7 +77,7 @@ func TestAbandonedQuestionsAreGivenUpForOthers(t *testing.T) {
 				}
 				time.Sleep(tt.after)
 				a := p.ExpectAnswer(question)
-				if a.Error == nil || !strings.Contains(a.Error.Message, tt.why) {
+				if a.Error == nil || !strings.Contains(a.Error.Message, tt.reason) {
 					t.Errorf("answered %s", a.Append(nil))
 				}
 				q.ExpectAnswer(question)
@@ -88,7 +88,8 @@ func TestAbandonedQuestionsAreGivenUpForOthers(t *testing.T) {
 					t.Error(got.Err)
 				}
 				given := stage.Of[telemetry.QuestionGivenUp](&r.Events)
-				if len(given) != 2 || !strings.HasPrefix(given[0].Cause, tt.why) || given[0].Session != "one" {
+				if len(given) != 2 || !strings.HasPrefix(given[0].Cause, tt.reason) ||
+					given[0].Session != "one" {
 					t.Errorf("told %+v", given)
 				}
 			})

@@ -55,7 +55,7 @@ func TestEveryReplyOfThousandsArrives(t *testing.T) {
 
 // A session that ends while the connection holds its subscription intent leaves nothing behind: the
 // call is answered, although nobody waits for the answer.
-func TestTheWishOfASessionThatEndsIsAnswered(t *testing.T) {
+func TestIntentOfASessionThatEndsIsAnswered(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()
 		p.Expect("initialize")

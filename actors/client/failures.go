@@ -14,7 +14,7 @@ type failures struct {
 }
 
 // add counts a failed start, and reports whether it is to be reported.
-func (f *failures) add(cause string, now time.Time) (news bool) {
+func (f *failures) add(cause string, now time.Time) (changed bool) {
 	f.n++
 	if f.n > 1 && f.cause == cause && now.Sub(f.at) < FailureEvery {
 		return false

@@ -74,8 +74,8 @@ func (c *Connection) handshakeAnswered(result jsontext.Value, err error) error {
 
 // clientRevisions returns the revisions of the clients on whose behalf the server is asked.
 func (c *Connection) clientRevisions() (all []protocol.Version) {
-	if left := c.o.Restore; left != nil {
-		all = append(all, left.Version)
+	if abandoned := c.o.Restore; abandoned != nil {
+		all = append(all, abandoned.Version)
 	}
 	for _, u := range sortedmap.Sorted(c.clients) {
 		all = append(all, u.Version)

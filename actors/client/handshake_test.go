@@ -327,7 +327,7 @@ func TestStartThatFailsIsTriedAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		play  func(r *rig)
 		state client.State
-		says  string
+		text  string
 	}{
 		"dial": {func(r *rig) {
 			r.dials <- dial{err: errors.New("connection refused")}
@@ -361,11 +361,11 @@ func TestStartThatFailsIsTriedAgain(t *testing.T) {
 				told := false
 				for _, p := range stage.Of[*client.Report](&r.catalog.Log) {
 					told = told || p.State == tt.state &&
-						(tt.says == "" || p.Cause != nil &&
-							strings.Contains(client.EndingOf(p.Cause).Text+client.EndingOf(p.Cause).Stderr, tt.says))
+						(tt.text == "" || p.Cause != nil &&
+							strings.Contains(client.EndingOf(p.Cause).Text+client.EndingOf(p.Cause).Stderr, tt.text))
 				}
 				if !told {
-					t.Errorf("no report of %s that says %q", tt.state, tt.says)
+					t.Errorf("no report of %s that says %q", tt.state, tt.text)
 				}
 				r.ready(`{"tools":{}}`)
 				if got := r.report().State; got != client.Ready {
@@ -383,9 +383,9 @@ func TestCallsWaitForTheServer(t *testing.T) {
 		first, second, third := r.call("one"), r.call("one"), r.call("two")
 		r.send(&request.Withdraw{ID: second.ID, Reason: "timeout"})
 		r.Rest()
-		if why := first.WaitsFor(); why == nil ||
-			!strings.Contains(string(why.Data), `"cause":"starting"`) {
-			t.Errorf("a call that times out meanwhile is told %+v", why)
+		if refusal := first.WaitsFor(); refusal == nil ||
+			!strings.Contains(string(refusal.Data), `"cause":"starting"`) {
+			t.Errorf("a call that times out meanwhile is told %+v", refusal)
 		}
 		p := r.ready(`{"tools":{}}`)
 		a, b := p.Expect("tools/call"), p.Expect("tools/call")

@@ -31,17 +31,17 @@ func (c *Connection) holdsForIdentityCheck(f *inflightRequest, in transport.Inbo
 	if err == nil || c.piped() || c.state != Ready || c.mrtrCalls[f.x.ID] != nil {
 		return false
 	}
-	sign := era.EvidenceOf(c.facts.Version.Era(), err)
-	if sign == era.None {
+	evidence := era.EvidenceOf(c.facts.Version.Era(), err)
+	if evidence == era.None {
 		return false
 	}
 	now := c.p.Now()
 	if len(c.heldRefusals) == 0 {
-		if !c.identity.Due(now, sign) ||
+		if !c.identity.Due(now, evidence) ||
 			c.request(c.probeMethod(), nil, c.o.RequestTimeout(), c.identityAnswered) != nil {
 			return false
 		}
-		c.identity.Asked(now, sign)
+		c.identity.Asked(now, evidence)
 	}
 	c.heldRefusals = append(c.heldRefusals, in)
 	return true

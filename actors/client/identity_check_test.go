@@ -36,13 +36,13 @@ func (r *rig) modernRemote() *mcptest.Peer {
 }
 
 // refuse makes a server refuse a request with a code, or with an HTTP status.
-func refuse(code int64, why string) func(p *mcptest.Peer, m jsonrpc.Message) {
+func refuse(code int64, reason string) func(p *mcptest.Peer, m jsonrpc.Message) {
 	return func(p *mcptest.Peer, m jsonrpc.Message) {
 		if code > 0 {
 			p.Send(failure(m, &streamable.StatusError{Status: int(code)}))
 			return
 		}
-		p.Refuse(m, code, why)
+		p.Refuse(m, code, reason)
 	}
 }
 

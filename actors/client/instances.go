@@ -146,8 +146,8 @@ func (c *Connection) oldestInFlight() time.Time {
 
 // lookAgain schedules another look at the waiting calls, unless one is scheduled already.
 func (c *Connection) lookAgain(wait time.Duration) {
-	if !c.turns.lookScheduled {
-		c.turns.lookScheduled = true
+	if !c.admission.lookScheduled {
+		c.admission.lookScheduled = true
 		c.p.After(wait, lookAgainDue{})
 	}
 }
@@ -184,13 +184,13 @@ func (c *Connection) instanceDown(m otp.Down) bool {
 // stuckWith ends the calls that an instance held when it was replaced because it was stuck: its
 // replacement knows nothing of them. A call that the instance had not looked at yet goes to the
 // replacement.
-func (c *Connection) stuckWith(held request.Holder, why error) {
+func (c *Connection) stuckWith(held request.Holder, cause error) {
 	for _, call := range c.instances.Calls(held.Ref) {
 		x := call.Exchange
 		if x.Holder() != held {
 			continue
 		}
-		lost := protocol.UpstreamLost(c.o.Server, x.BeginEnd(), why)
+		lost := protocol.UpstreamLost(c.o.Server, x.BeginEnd(), cause)
 		complete(x, nil, lost.MarkRetryable(x.Method))
 		c.applyInstanceEffects(c.instances.Vacant(c.view(), held.Ref, tenant.Key{}, call.Number))
 	}
@@ -214,7 +214,7 @@ func (c *Connection) amongInstances(msg any) {
 	case instanceIdle:
 		c.applyInstanceEffects(c.instances.Vacant(c.view(), m.Ref, m.Key, m.last))
 	case lookAgainDue:
-		c.turns.lookScheduled = false
+		c.admission.lookScheduled = false
 		c.distribute()
 	case retryInstanceDue:
 		c.instances.Retried()

@@ -15,7 +15,7 @@ func TestConnectionsToAURLShareAnIncident(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(1000+int64(s), 0) }
 	k := &SharedServerState{}
 	for _, step := range []struct {
-		what       string
+		label      string
 		since, now int
 		ready      bool // a connection is, before that
 		want       string
@@ -35,7 +35,7 @@ func TestConnectionsToAURLShareAnIncident(t *testing.T) {
 		fresh := map[bool]string{true: "a", false: "f"}[step.now == 10]
 		got, first := k.began(at(step.since), at(step.now), fresh)
 		if got != step.want || first != step.first {
-			t.Errorf("%s: incident %q, first %v", step.what, got, first)
+			t.Errorf("%s: incident %q, first %v", step.label, got, first)
 		}
 	}
 }
@@ -54,9 +54,9 @@ func TestRoutineStarts(t *testing.T) {
 	if k.routine() {
 		t.Error("the start after a quiet end is routine")
 	}
-	for i, news := range []bool{true, false} {
-		if k.markStarting(otp.Ref{}) != news {
-			t.Errorf("start %d while others start: news is %t", i, !news)
+	for i, changed := range []bool{true, false} {
+		if k.markStarting(otp.Ref{}) != changed {
+			t.Errorf("start %d while others start: news is %t", i, !changed)
 		}
 	}
 	k.markNotReady(otp.Ref{})

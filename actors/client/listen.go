@@ -47,7 +47,7 @@ type listenSubscription struct {
 	leaving bool          // ended from here, and the server may not be done with it
 	then    []func(error) // called once with nil, or why the server did not agree
 	timer   otp.Timer
-	pace    backoff
+	backoff backoff
 }
 
 // reopenListenDue says that the pause before a subscription is opened again is over.
@@ -69,7 +69,7 @@ func (c *Connection) listenLists() {
 
 func newListen(uri string, f subscription.Filter) *listenSubscription {
 	return &listenSubscription{
-		uri: uri, filter: f, pace: backoff{first: FirstListen, last: LastListen},
+		uri: uri, filter: f, backoff: backoff{first: FirstListen, last: LastListen},
 	}
 }
 
@@ -227,8 +227,8 @@ func unknownListen(err error) bool {
 
 // listenLater opens a subscription again after its pause.
 func (c *Connection) listenLater(l *listenSubscription) {
-	wait := l.pace.next(c.p.Now())
-	l.pace.record(c.p.Now().Add(wait))
+	wait := l.backoff.next(c.p.Now())
+	l.backoff.record(c.p.Now().Add(wait))
 	c.paused[l.uri] = l
 	c.p.After(wait, reopenListenDue{l, c.attempt})
 }

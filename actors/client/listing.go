@@ -19,7 +19,7 @@ type listing struct {
 	unusable []string             // names of the tools that are left out
 	cuts     [Kinds][]catalog.Cut // what exceeded the bounds of each list
 	fetching [Kinds]fetching      // the progress of each list with this server
-	news     []catalog.Kind       // lists that have changed, and of which no client was told
+	announce []catalog.Kind       // lists that have changed, and of which no client was told
 }
 
 // fetching is the progress of one list. One fetch runs at a time, and at most one more is to come.
@@ -27,13 +27,13 @@ type fetching struct {
 	busy bool // it is being fetched
 	// again says that one more fetch follows. Before the server is ready, that fetch starts when it
 	// is.
-	again bool
-	due   bool  // it is going to be fetched, after a pause
-	told  bool  // the server has announced a change, and its clients were not told
-	why   error // why the last fetch failed; nil if it did not
-	pace  backoff
-	items []jsontext.Value // fetched so far
-	pages *protocol.Pages
+	again   bool
+	due     bool  // it is going to be fetched, after a pause
+	told    bool  // the server has announced a change, and its clients were not told
+	cause   error // why the last fetch failed; nil if it did not
+	backoff backoff
+	items   []jsontext.Value // fetched so far
+	pages   *protocol.Pages
 }
 
 // listStep is the handling of one event.
@@ -61,7 +61,7 @@ const (
 	pauseList                   // call due after wait
 	cutList                     // tell an operator of cut
 	leaveOut                    // tell an operator of tools that are left out
-	knowList                    // kind is known; it is in news if clients are to be told
+	knowList                    // kind is known; it is in announce if clients are to be told
 	refresh                     // let the calls go on that wait for the list of tools
 )
 
@@ -69,9 +69,9 @@ func (s *listStep) do(e listEffect) { s.effects = append(s.effects, e) }
 
 // reset forgets the progress of the lists: the next server was asked for none.
 func (l *listing) reset() {
-	l.news, l.fetching = nil, [Kinds]fetching{}
+	l.announce, l.fetching = nil, [Kinds]fetching{}
 	for k := range l.fetching {
-		l.fetching[k].pace = backoff{first: FirstRelist, last: LastRelist}
+		l.fetching[k].backoff = backoff{first: FirstRelist, last: LastRelist}
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *listStep) fetched(k catalog.Kind, items []jsontext.Value) {
 	f.busy, f.items, f.pages = false, nil, nil
 	// The first fetch does not count, so that a change after it is fetched at once.
 	if f.again || s.ready {
-		f.pace.record(s.now)
+		f.backoff.record(s.now)
 	}
 	s.learn(k, items)
 	s.do(listEffect{do: knowList, kind: k})
@@ -129,10 +129,10 @@ func (s *listStep) learn(k catalog.Kind, items []jsontext.Value) {
 	f := &s.fetching[k]
 	changed := s.ever && catalog.Diff(k, s.lists[k], items).Any()
 	if changed {
-		f.pace.limit(changedPause(items))
+		f.backoff.limit(changedPause(items))
 	}
 	if f.told || changed {
-		s.news = append(s.news, k)
+		s.announce = append(s.announce, k)
 	}
 	f.told = false
 	s.lists[k] = items

@@ -153,7 +153,7 @@ func playLists(t *testing.T, story string) string {
 			s.all()
 			l.fetching[catalog.Tools].told = false
 		case "server is":
-			s.ready, ready, l.ever, l.news = true, true, true, nil
+			s.ready, ready, l.ever, l.announce = true, true, true, nil
 			s.resume()
 		case "server lists":
 			var items []string
@@ -197,7 +197,7 @@ func playLists(t *testing.T, story string) string {
 					names = append(names, strings.Split(string(item), `"`)[3])
 				}
 				text := strings.Join(names, " ")
-				if len(l.news) > 0 {
+				if len(l.announce) > 0 {
 					text += ", news"
 				}
 				if short := l.short(s.facts)[e.kind].State; short.Lacks() {
@@ -205,7 +205,7 @@ func playLists(t *testing.T, story string) string {
 						Failed: "failed"}[short]
 				}
 				fmt.Fprintln(&got, "  "+text)
-				l.news = nil
+				l.announce = nil
 			}
 		}
 	}

@@ -75,7 +75,7 @@ func (c *Connection) changed(k catalog.Kind) {
 
 // report tells the catalogue which lists are new.
 func (c *Connection) report() {
-	c.publish(nil, c.listing.news)
-	c.listing.news = nil
+	c.publish(nil, c.listing.announce)
+	c.listing.announce = nil
 	c.tellTools()
 }

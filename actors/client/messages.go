@@ -144,28 +144,28 @@ type Answer struct {
 	Err      *jsonrpc.Error
 	To       otp.Ref // the sender of the question, for Fail; zero for nobody
 
-	kept *quota.Reservation // of a large answer, until the connection has passed it on
+	reservation *quota.Reservation // of a large answer, until the connection has passed it on
 }
 
 func (a *Answer) size() int { return len(a.Result) + a.Err.Size() }
 
 // Count charges a large answer to its tenant until the connection has passed it on or drops it.
-func (a *Answer) Count(kept *quota.Account) {
+func (a *Answer) Count(account *quota.Account) {
 	if n := a.size(); n >= transport.Large {
-		a.kept = kept.Count(quota.Requests, n)
+		a.reservation = account.Count(quota.Requests, n)
 	}
 }
 
 // Give counts the answer and sends it to the connection that asked.
-func (a *Answer) Give(p *otp.Process, to otp.Ref, kept *quota.Account) {
-	if a.Count(kept); p.Send(to, a) != nil {
-		a.kept.Release()
+func (a *Answer) Give(p *otp.Process, to otp.Ref, account *quota.Account) {
+	if a.Count(account); p.Send(to, a) != nil {
+		a.reservation.Release()
 	}
 }
 
 // Fail sends the connection that asked an error in place of an answer on which it crashed, once.
 func (a *Answer) Fail(err error) {
-	a.kept.Release()
+	a.reservation.Release()
 	if a.To != (otp.Ref{}) && !errors.Is(err, otp.ErrNoProc) {
 		_ = a.To.Send(&Answer{
 			Question: a.Question, Err: protocol.Translate(protocol.InternalError(err), protocol.V20251125),

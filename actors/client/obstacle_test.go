@@ -173,7 +173,7 @@ func TestAnswerInARevisionOfNobody(t *testing.T) {
 		name           string
 		change         setup
 		method, answer string
-		says           []string
+		texts          []string
 	}{
 		{"unknown", nil, "initialize", `{"protocolVersion":"2025-09-01","capabilities":{}}`, []string{
 			"2025-11-25",
@@ -205,7 +205,7 @@ func TestAnswerInARevisionOfNobody(t *testing.T) {
 					t.Fatalf("report: %v, %+v", got.State, end)
 				}
 				lost := client.LostError("files", "tools/call", false, got.Cause)
-				told(t, lost, append(tt.says, "use a version of the server that speaks one of")...)
+				told(t, lost, append(tt.texts, "use a version of the server that speaks one of")...)
 				if data := string(lost.Data); !strings.Contains(data, `"retryable":false`) {
 					t.Errorf("a caller gets %s", data)
 				}

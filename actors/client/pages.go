@@ -55,7 +55,7 @@ func (s *listStep) page(k catalog.Kind, result jsontext.Value, err error) {
 		s.do(listEffect{do: askPage, kind: k, cursor: next})
 		return
 	}
-	f.why, s.had[k] = nil, true
+	f.cause, s.had[k] = nil, true
 	s.fetched(k, s.usable(k, s.bounded(k, cuts)))
 }
 
@@ -79,7 +79,7 @@ func (s *listStep) unlisted(k catalog.Kind, err error) {
 	none := errors.As(err, &refusal) && refusal.Code == jsonrpc.CodeMethodNotFound ||
 		!s.facts.Offers(k)
 	if !none {
-		s.fetching[k].again, s.fetching[k].why = true, err
+		s.fetching[k].again, s.fetching[k].cause = true, err
 	}
 	if s.had[k] {
 		s.fetched(k, s.lists[k])

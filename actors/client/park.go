@@ -92,8 +92,8 @@ func (c *Connection) park() {
 
 // sleep closes the connection to a server that nothing needs. It parks a session that outlives the
 // connection.
-func (c *Connection) sleep(why string) {
-	if c.closed = why; why == closedIdle {
+func (c *Connection) sleep(reason string) {
+	if c.closed = reason; reason == closedIdle {
 		c.tellAsleep()
 	} else {
 		c.tellReleased()

@@ -109,7 +109,7 @@ func (c *Connection) mayAsk(m jsonrpc.Message) error {
 
 // answer passes a client's answer to the server. An answer to a question that is closed is dropped.
 func (c *Connection) answer(a *Answer) {
-	defer a.kept.Release()
+	defer a.reservation.Release()
 	o := c.questions.Get(a.Question.Raw())
 	if o == nil {
 		return

@@ -97,10 +97,10 @@ func TestAnswersThatAServerDoesNotReadAreTold(t *testing.T) {
 func TestQuestionsThatAreRefused(t *testing.T) {
 	run(t, declares(elicits), func(r *rig) {
 		p := r.ready(`{"tools":{}}`)
-		refused := func(what string) {
+		refused := func(label string) {
 			t.Helper()
 			if a := p.ExpectAnswer(question); a.Error == nil {
-				t.Errorf("%s: answered %s", what, a.Result)
+				t.Errorf("%s: answered %s", label, a.Result)
 			}
 		}
 		p.Ask(jsonrpc.ID{}, question, "sampling/createMessage", `{}`)

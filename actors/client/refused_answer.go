@@ -86,8 +86,8 @@ func (c *Connection) endRefused(m refusedAnswerDue) {
 	if f == nil {
 		return
 	}
-	if left := f.last.at.Add(RefusedAnswerWait).Sub(c.p.Now()); left > 0 {
-		f.last.due = c.p.After(left, m)
+	if remaining := f.last.at.Add(RefusedAnswerWait).Sub(c.p.Now()); remaining > 0 {
+		f.last.due = c.p.After(remaining, m)
 		return
 	}
 	err := c.refusedAnswerError(f.last)

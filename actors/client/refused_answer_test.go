@@ -205,7 +205,7 @@ func TestCallWhoseServerGoesOnGoesOn(t *testing.T) {
 				} else {
 					r.refusedAnswer(p, m.ID, tt.u)
 				}
-				for left := tt.lasts; left > 0; left -= time.Second {
+				for remaining := tt.lasts; remaining > 0; remaining -= time.Second {
 					if tt.signs {
 						p.Notify(m.ID, "notifications/message", `{"level":"info","data":1}`)
 					}

@@ -72,7 +72,7 @@ func (s *listStep) resume() {
 // later fetches a list after its pause.
 func (s *listStep) later(k catalog.Kind) {
 	f := &s.fetching[k]
-	wait := f.pace.next(s.now)
+	wait := f.backoff.next(s.now)
 	if wait == 0 {
 		s.fetch(k)
 		return

@@ -19,21 +19,21 @@ import (
 // A subscription was in force, its stream has ended, and opening it again fails. Its sessions still
 // count as subscribed, so it is opened until it is in force.
 func TestSubscriptionIsOpenedAgainUntilItIsInForce(t *testing.T) {
-	for name, why := range map[string]error{
+	for name, cause := range map[string]error{
 		"503": &streamable.StatusError{Status: http.StatusServiceUnavailable},
 		"502": &streamable.StatusError{Status: http.StatusBadGateway},
 		"500": &streamable.StatusError{Status: http.StatusInternalServerError},
 		"EOF": io.ErrUnexpectedEOF,
 	} {
-		for _, what := range []string{"resource", "lists"} {
-			t.Run(what+" "+name, func(t *testing.T) {
+		for _, label := range []string{"resource", "lists"} {
+			t.Run(label+" "+name, func(t *testing.T) {
 				run(t, modern(elicits), func(r *rig) {
 					p := r.remote()
 					lists := announced(p)
 					acknowledge(p, lists, `{"toolsListChanged":true}`)
 					r.attach("one")
 					listen := lists
-					if what == "resource" {
+					if label == "resource" {
 						r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
 						listen = p.Expect("subscriptions/listen")
 						acknowledge(p, listen, `{"resourceSubscriptions":["a:1"]}`)
@@ -41,10 +41,10 @@ func TestSubscriptionIsOpenedAgainUntilItIsInForce(t *testing.T) {
 					r.Rest()
 					p.Reply(listen, `{"resultType":"complete","_meta":{}}`)
 					again := nextListen(p)
-					p.Send(failure(again, why))
+					p.Send(failure(again, cause))
 					r.Rest()
 					again = nextListen(p)
-					if what == "resource" {
+					if label == "resource" {
 						p.Refuse(again, -32000, "not yet")
 						nextListen(p)
 					}

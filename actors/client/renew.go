@@ -93,9 +93,9 @@ func (r *renewals) wait(now time.Time, useful bool) (wait time.Duration) {
 // renew starts over with a server that has forgotten everything, or is another. It does so at once,
 // as a program that died is started again. It backs off when the last session was of no use, or
 // when that happens too often.
-func (c *Connection) renew(why error) {
+func (c *Connection) renew(cause error) {
 	wait := c.renewals.wait(c.p.Now(), c.state == Ready)
-	c.abandon(c.blame(why))
+	c.abandon(c.blame(cause))
 	c.begin(wait)
 }
 

@@ -225,7 +225,7 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 	refused := errors.New("dial tcp: connect: connection refused")
 	for name, play := range map[string]struct {
 		do   func(r *rig)
-		says string
+		text string
 	}{
 		"initialize cannot be carried": {func(r *rig) {
 			p := r.remote()
@@ -253,9 +253,9 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 				if err := r.Tree.Shutdown(r.T.Context()); err != nil {
 					t.Error(err)
 				}
-				if got := fmt.Sprint(x.Sink.(*stage.Sink).End().Error); !strings.Contains(got, play.says) ||
+				if got := fmt.Sprint(x.Sink.(*stage.Sink).End().Error); !strings.Contains(got, play.text) ||
 					strings.Contains(got, "secret") {
-					t.Errorf("the call: %s, want %q", got, play.says)
+					t.Errorf("the call: %s, want %q", got, play.text)
 				}
 			})
 			run(t, nil, func(r *rig) {
@@ -263,10 +263,10 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 				r.Rest()
 				told := slices.ContainsFunc(r.reports(), func(p *client.Report) bool {
 					return p.State == client.Backoff && p.Cause != nil &&
-						strings.Contains(p.Cause.Error(), play.says)
+						strings.Contains(p.Cause.Error(), play.text)
 				})
 				if !told {
-					t.Errorf("the catalogue was not told %q", play.says)
+					t.Errorf("the catalogue was not told %q", play.text)
 				}
 			})
 		})
@@ -277,9 +277,9 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 // server is told apart from one that may have been executed.
 func TestBrokenAnswerSaysWhatIsWrong(t *testing.T) {
 	for name, tt := range map[string]struct {
-		in   transport.Inbound
-		code int64
-		says []string
+		in    transport.Inbound
+		code  int64
+		texts []string
 	}{
 		"unreadable": {transport.Inbound{Err: errors.New("the answer is of type \"text/html\""),
 			Written: true}, -32603, []string{"text/html", `"maybeExecuted":true`, `"retryable":false`,
@@ -321,7 +321,7 @@ func TestBrokenAnswerSaysWhatIsWrong(t *testing.T) {
 				if got.Code != tt.code {
 					t.Errorf("code %d, want %d", got.Code, tt.code)
 				}
-				for _, part := range tt.says {
+				for _, part := range tt.texts {
 					if text := got.Message + string(got.Data); !strings.Contains(text, part) {
 						t.Errorf("%s lacks %s", text, part)
 					}

@@ -144,8 +144,8 @@ func (c *Connection) tellEnded(end *Ending) {
 	at.Incident, at.Routine = end.Incident, known || end.Cause == causeOperator
 	c.quiet = c.remote()
 	if c.state != Ready {
-		news := c.fails.add(end.Cause, c.p.Now())
-		at.Routine = at.Routine || !news && !c.remote() // all connections to a URL share an incident
+		changed := c.fails.add(end.Cause, c.p.Now())
+		at.Routine = at.Routine || !changed && !c.remote() // all connections to a URL share an incident
 		c.o.Emit(telemetry.UpstreamStartFailed{
 			Where: at, Cause: end.Cause, Class: end.Class(), Reason: end.Text, Stderr: end.Stderr,
 			Starts: c.fails.n,

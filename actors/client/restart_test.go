@@ -26,8 +26,8 @@ func TestReadyAfterARestartIsTrue(t *testing.T) {
 	}
 	const caps = `{"tools":{"listChanged":true},"resources":{"subscribe":true},"logging":{}}`
 	for name, tt := range map[string]struct {
-		tools string
-		news  []catalog.Kind
+		tools   string
+		changed []catalog.Kind
 	}{
 		"the same lists": {`{"tools":[{"name":"a"}]}`, nil},
 		"another list":   {`{"tools":[{"name":"b"}]}`, []catalog.Kind{catalog.Tools}},
@@ -83,12 +83,12 @@ func TestReadyAfterARestartIsTrue(t *testing.T) {
 				p.Expect("logging/setLevel")
 				p.Expect("resources/subscribe")
 				p.Expect("tools/call")
-				var news []catalog.Kind
+				var changed []catalog.Kind
 				for _, report := range r.reports() {
-					news = append(news, report.Changed...)
+					changed = append(changed, report.Changed...)
 				}
-				if !slices.Equal(news, tt.news) || r.report().State != client.Ready {
-					t.Errorf("then %s, changed %v, want %v", r.report().State, news, tt.news)
+				if !slices.Equal(changed, tt.changed) || r.report().State != client.Ready {
+					t.Errorf("then %s, changed %v, want %v", r.report().State, changed, tt.changed)
 				}
 			})
 		})
@@ -121,7 +121,7 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 // the first was ready or starting, and later messages of the first are ignored. The incarnation
 // stays the same, and it counts as no failure.
 func TestRestartOfAServerCarriesOverWhatWaits(t *testing.T) {
-	why := client.ByOperator(false, "incident")
+	ending := client.ByOperator(false, "incident")
 	for name, inHand := range map[string]bool{"starting": false, "ready": true} {
 		run(t, nil, func(r *rig) {
 			var former *mcptest.Peer
@@ -138,7 +138,7 @@ func TestRestartOfAServerCarriesOverWhatWaits(t *testing.T) {
 			if !inHand {
 				waiting = append(waiting, r.call("one"))
 			}
-			r.send(client.Restart{Why: why})
+			r.send(client.Restart{Why: ending})
 			waiting = append(waiting, r.call("two"))
 			if inHand {
 				former.ExpectClosed()

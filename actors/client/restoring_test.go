@@ -128,14 +128,14 @@ func TestSubscriptionsAreRestoredWhenThereIsRoom(t *testing.T) {
 // intent of a session is granted after the last.
 func TestSubscriptionsAreAskedForAPartAtATime(t *testing.T) {
 	const all, part = 200, 32
-	wish := client.SubscriptionIntent{Session: "one"}
+	intent := client.SubscriptionIntent{Session: "one"}
 	for n := range all {
-		wish.URIs = append(wish.URIs, fmt.Sprintf("test://%03d", n))
+		intent.URIs = append(intent.URIs, fmt.Sprintf("test://%03d", n))
 	}
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		granted, asked := r.wish(wish), []jsonrpc.Message{}
+		granted, asked := r.wish(intent), []jsonrpc.Message{}
 		for range part {
 			asked = append(asked, p.Expect("resources/subscribe"))
 		}

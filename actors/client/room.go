@@ -35,9 +35,9 @@ func (c *Connection) waitForRoom(x *request.Exchange) bool {
 	}
 	c.queue = slices.Insert(c.queue, 0, x)
 	c.o.Waited.Note(len(c.queue))
-	c.turns.inputFull = true
-	if !c.turns.retryScheduled {
-		c.turns.retryScheduled = true
+	c.admission.inputFull = true
+	if !c.admission.retryScheduled {
+		c.admission.retryScheduled = true
 		c.p.After(roomRetryDelay, roomRetryDue{})
 	}
 	return true
@@ -45,7 +45,7 @@ func (c *Connection) waitForRoom(x *request.Exchange) bool {
 
 // retry tries again the call that found no room.
 func (c *Connection) retry() {
-	if c.turns.retryScheduled = false; c.turns.inputFull {
+	if c.admission.retryScheduled = false; c.admission.inputFull {
 		c.admitQueued()
 	}
 }

@@ -274,10 +274,11 @@ func TestNextConnectionCarriesOn(t *testing.T) {
 		if err := otp.DeleteChild(r.T.Context(), sup, "conn"); err != nil {
 			r.T.Fatal(err)
 		}
-		left := stage.Of[*client.AbandonedState](&r.catalog.Log)
-		if len(left) != 1 || left[0].Server != "files" || left[0].Levels["one"] != "notice" ||
-			!left[0].URIs["test://x"]["one"] || left[0].Sessions["one"] != r.Ref("one") {
-			t.Fatalf("left: %+v", left)
+		abandoned := stage.Of[*client.AbandonedState](&r.catalog.Log)
+		if len(abandoned) != 1 || abandoned[0].Server != "files" ||
+			abandoned[0].Levels["one"] != "notice" ||
+			!abandoned[0].URIs["test://x"]["one"] || abandoned[0].Sessions["one"] != r.Ref("one") {
+			t.Fatalf("left: %+v", abandoned)
 		}
 	})
 	run(t, func(o *client.Options) {
@@ -333,7 +334,7 @@ func TestSubscriptionOnItsWayIsNotTakenAway(t *testing.T) {
 
 // A session's subscription intent is everything that the session wants, and may be sent again. It
 // is granted when the server has answered all requests that it took.
-func TestWishIsGrantedWhenTheServerHasAnswered(t *testing.T) {
+func TestIntentIsInForceWhenTheServerHasAnswered(t *testing.T) {
 	open := func(granted <-chan error) bool {
 		select {
 		case <-granted:
@@ -351,8 +352,8 @@ func TestWishIsGrantedWhenTheServerHasAnswered(t *testing.T) {
 			t.Error("one from before the server was ready is not granted")
 		}
 		r.attach("one")
-		wish := client.SubscriptionIntent{Session: "one", Level: "info", URIs: []string{"test://x"}}
-		granted := r.wish(wish)
+		intent := client.SubscriptionIntent{Session: "one", Level: "info", URIs: []string{"test://x"}}
+		granted := r.wish(intent)
 		level, uri := p.Expect("logging/setLevel"), p.Expect("resources/subscribe")
 		p.Reply(level, `{}`)
 		if r.Rest(); !open(granted) {
@@ -363,7 +364,7 @@ func TestWishIsGrantedWhenTheServerHasAnswered(t *testing.T) {
 		if err := <-granted; err != nil {
 			t.Errorf("granted with %v", err)
 		}
-		if open(r.wish(wish)) {
+		if open(r.wish(intent)) {
 			t.Error("the same again is not granted at once")
 		}
 		p.ExpectNothing(time.Second)
@@ -378,7 +379,7 @@ func TestWishIsGrantedWhenTheServerHasAnswered(t *testing.T) {
 
 // A request for a subscription intent that the server did not answer before it forgot the session
 // is sent in the next session. The intent waits for that answer and no other.
-func TestWishOutlivesTheSessionItWasAskedIn(t *testing.T) {
+func TestIntentOutlivesTheSessionItWasAskedIn(t *testing.T) {
 	for name, refused := range map[string]bool{"not answered": false, "not taken": true} {
 		t.Run(name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {

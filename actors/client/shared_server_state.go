@@ -149,16 +149,16 @@ func (k *SharedServerState) markReady(connection otp.Ref) (first bool) {
 // markStarting records that a connection is being started, and reports whether that is to be
 // reported. It is routine when another connection is ready or being started, or the server is in
 // trouble.
-func (k *SharedServerState) markStarting(connection otp.Ref) (news bool) {
-	news = !k.routine()
+func (k *SharedServerState) markStarting(connection otp.Ref) (changed bool) {
+	changed = !k.routine()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	news = news && len(k.starts) == 0
+	changed = changed && len(k.starts) == 0
 	if k.starts == nil {
 		k.starts = map[otp.Ref]bool{}
 	}
 	k.starts[connection] = true
-	return news
+	return changed
 }
 
 // markNotReady records that a connection is neither ready nor being started.

@@ -41,10 +41,12 @@ func (l *listing) short(facts Facts) (all [Kinds]Shortfall) {
 	for k := range all {
 		f, kind := &l.fetching[k], catalog.Kind(k)
 		switch {
-		case f.why != nil && l.had[k]:
-			all[k] = Shortfall{Older, kind.Method() + ": an earlier list is shown, because " + f.why.Error()}
-		case f.why != nil:
-			all[k] = Shortfall{Failed, kind.Method() + ": " + f.why.Error()}
+		case f.cause != nil && l.had[k]:
+			all[k] = Shortfall{
+				Older, kind.Method() + ": an earlier list is shown, because " + f.cause.Error(),
+			}
+		case f.cause != nil:
+			all[k] = Shortfall{Failed, kind.Method() + ": " + f.cause.Error()}
 		case f.busy && !l.had[k] && facts.Offers(kind):
 			all[k] = Shortfall{Waiting, kind.Method() + ": no answer yet"}
 		case len(l.cuts[k]) > 0:

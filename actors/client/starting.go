@@ -69,11 +69,11 @@ func (c *Connection) tellStart(x *request.Exchange) {
 	if c.state != Starting {
 		return
 	}
-	why := c.peeked
-	if why == nil {
-		why = StillStarting()
+	ending := c.peeked
+	if ending == nil {
+		ending = StillStarting()
 	}
-	x.Waits(tellsOf(&protocol.Error{Data: jsontext.Value("{}")}, x.Principal, why))
+	x.Waits(tellsOf(&protocol.Error{Data: jsontext.Value("{}")}, x.Principal, ending))
 }
 
 // tellStarts is tellStart for all queued calls. Once the server has started they wait for other

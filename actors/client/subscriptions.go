@@ -86,11 +86,11 @@ func (c *Connection) onAnswer(a interest.Ask, call *request.Exchange) func(error
 
 // askAside asks the server for something on behalf of sessions that do not wait for it themselves.
 func (c *Connection) askAside(a interest.Ask) {
-	member := "uri"
+	name := "uri"
 	if a.Method == "logging/setLevel" {
-		member = "level"
+		name = "level"
 	}
-	params, _ := jsonedit.Set(nil, jsonedit.Quote(a.Value), member) // an empty value becomes an object
+	params, _ := jsonedit.Set(nil, jsonedit.Quote(a.Value), name) // an empty value becomes an object
 	answered := c.onAnswer(a, nil)
 	err := c.request(a.Method, params, c.o.RequestTimeout(), func(_ jsontext.Value, err error) error {
 		answered(err)

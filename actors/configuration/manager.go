@@ -261,10 +261,12 @@ func (m *Manager) finish() {
 }
 
 // reject fails a reload that has changed nothing.
-func (m *Manager) reject(source string, why error) {
+func (m *Manager) reject(source string, cause error) {
 	_, now := m.o.Now()
-	m.o.Emit(telemetry.ConfigRejected{Source: source, Generation: now.Generation, Reason: why.Error()})
-	m.next().Fail(why)
+	m.o.Emit(telemetry.ConfigRejected{
+		Source: source, Generation: now.Generation, Reason: cause.Error(),
+	})
+	m.next().Fail(cause)
 }
 
 // next takes the finished reload from the queue, and begins the next one.

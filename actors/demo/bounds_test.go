@@ -49,8 +49,8 @@ func failure(effects []effect) string {
 // Work beyond a bound is refused, not queued.
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	tests := []struct {
-		what, method, params string
-		bound                int
+		label, method, params string
+		bound                 int
 	}{
 		{"calls", "tools/call", `{"name":"test_tool_with_progress"}`, protocol.MaxPending},
 		{"tasks", "tools/call", `{"name":"confirm_delete","arguments":{"filename":"a"}}`, maxTasks},
@@ -60,17 +60,17 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		c := fresh(t)
 		for i := range test.bound {
 			if got := failure(send1(c, uint64(i), test.method, test.params)); got != "" {
-				t.Fatalf("%s: number %d: %s", test.what, i, got)
+				t.Fatalf("%s: number %d: %s", test.label, i, got)
 			}
 		}
 		if got := failure(send1(c, 1e6, test.method, test.params)); got != "overloaded" {
-			t.Errorf("%s: beyond the bound: %q", test.what, got)
+			t.Errorf("%s: beyond the bound: %q", test.label, got)
 		}
-		if test.what == "tasks" {
+		if test.label == "tasks" {
 			continue // whose requests are answered
 		}
 		if got := failure(send1(c, 0, test.method, test.params)); got != "request_id_conflict" {
-			t.Errorf("%s: id in use: %q", test.what, got)
+			t.Errorf("%s: id in use: %q", test.label, got)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestLargeThingsAreNotKept(t *testing.T) {
 		return `{"user_name":{"action":"accept","content":{"name":"` + name + `"}}}`
 	}
 	c := fresh(t)
-	tests := []struct{ what, params, want string }{
+	tests := []struct{ label, params, want string }{
 		{"answer", `{"name":"test_input_required_result_elicitation","inputResponses":` +
 			named(large) + `}`, ""},
 		{"larger answer", `{"name":"test_input_required_result_elicitation","inputResponses":` +
@@ -97,7 +97,7 @@ func TestLargeThingsAreNotKept(t *testing.T) {
 	}
 	for i, test := range tests {
 		if got := failure(send1(c, uint64(i), "tools/call", test.params)); got != test.want {
-			t.Errorf("%s: %q, want %q", test.what, got, test.want)
+			t.Errorf("%s: %q, want %q", test.label, got, test.want)
 		}
 	}
 	first := send1(c, 10, "tools/call", `{"name":"test_input_required_result_multiple_inputs"}`)

@@ -87,8 +87,8 @@ func TestEveryRequestIsAnsweredOnce(t *testing.T) {
 			}
 		}
 		c := w.core
-		if left := len(c.calls) + len(c.byID) + len(c.asked) + len(c.tasks) + len(c.listens) +
-			len(w.due); left != 0 {
+		if remaining := len(c.calls) + len(c.byID) + len(c.asked) + len(c.tasks) + len(c.listens) +
+			len(w.due); remaining != 0 {
 			t.Fatalf("left: %+v", c)
 		}
 	})

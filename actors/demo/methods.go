@@ -75,7 +75,7 @@ type row interface {
 
 // listOf answers with a whole table, or with the rows that are present at the moment. Each variant
 // is encoded only once, because every connection begins with these lists.
-func listOf[T row](member string, rows []T) func(c *core, r request) (any, error) {
+func listOf[T row](name string, rows []T) func(c *core, r request) (any, error) {
 	write := func(changed, tasks bool) func() jsontext.Value {
 		return sync.OnceValue(func() jsontext.Value {
 			list := make([]object, 0, len(rows))
@@ -84,7 +84,7 @@ func listOf[T row](member string, rows []T) func(c *core, r request) (any, error
 					list = append(list, row.listed(tasks))
 				}
 			}
-			return encode(object{member: list})
+			return encode(object{name: list})
 		})
 	}
 	type as struct{ changed, tasks bool }
@@ -96,7 +96,7 @@ func listOf[T row](member string, rows []T) func(c *core, r request) (any, error
 		if _, given := jsonedit.Get(r.params, "cursor"); given {
 			return nil, protocol.StateInvalid("cursor")
 		}
-		return written[as{c.changed[member], r.version.Has(protocol.Tasks)}](), nil
+		return written[as{c.changed[name], r.version.Has(protocol.Tasks)}](), nil
 	}
 }
 

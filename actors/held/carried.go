@@ -20,12 +20,12 @@ import (
 
 // carriedState is the carried state of the actor of a call: all that it knows.
 type carriedState struct {
-	o     *Options
-	a     Args
-	call  *held.Call
-	sinks held.RequestNumber // the number of the client's requests so far
-	parks bool               // the request manager was told to park the call
-	kept  *quota.Reservation
+	o           *Options
+	a           Args
+	call        *held.Call
+	sinks       held.RequestNumber // the number of the client's requests so far
+	parks       bool               // the request manager was told to park the call
+	reservation *quota.Reservation
 
 	// mu guards what follows: a hanging actor is abandoned while it still runs.
 	mu sync.Mutex
@@ -48,7 +48,8 @@ type clientRequest struct {
 
 func newEstate(o *Options, a Args) *carriedState {
 	return &carriedState{
-		o: o, a: a, kept: o.Kept.Count(quota.HeldCalls, 0), open: map[held.RequestNumber]*clientRequest{},
+		o: o, a: a, reservation: o.Kept.Count(quota.HeldCalls, 0),
+		open:      map[held.RequestNumber]*clientRequest{},
 		questions: map[jsonrpc.ID]*client.Question{},
 	}
 }
@@ -128,7 +129,7 @@ func (e *carriedState) count() {
 	if e.call.Phase() == held.Parked {
 		n += len(e.a.Exchange.Params) + e.a.Exchange.ExtraBytes
 	}
-	e.kept.Resize(n)
+	e.reservation.Resize(n)
 }
 
 // end closes the remaining questions, and releases the reservation of the call.
@@ -140,7 +141,7 @@ func (e *carriedState) end() {
 	for _, q := range sortedmap.SortedBy(questions, jsonrpc.ID.Compare) {
 		q.Fail(errGone)
 	}
-	e.kept.Release()
+	e.reservation.Release()
 }
 
 // Abandon ends the call of an actor that is gone: its client and its server get errors, and the

@@ -48,9 +48,9 @@ func TestCallCountsWhatItKeeps(t *testing.T) {
 		r.finish(jsonrpc.Response(jsonrpc.IntID(99),
 			jsontext.Value(`{"content":"`+strings.Repeat("x", 900)+`"}`)))
 		out := r.retry(token, `{}`, `{}`)
-		if why := out.End().Error; why == nil ||
-			!strings.Contains(why.Message, "there was no room to keep its result") ||
-			!strings.Contains(string(why.Data), `"maybeExecuted":true`) {
+		if refusal := out.End().Error; refusal == nil ||
+			!strings.Contains(refusal.Message, "there was no room to keep its result") ||
+			!strings.Contains(string(refusal.Data), `"maybeExecuted":true`) {
 			t.Errorf("the client was told %v", out.All())
 		}
 		if got := r.kept.Account("acme").Total(); got != 1900 {

@@ -75,16 +75,16 @@ func (r *Retry) Fail(err error) {
 	if r.taken && err == otp.Normal { // the call ended with it
 		return
 	}
-	why := protocol.StateInvalid("requestState")
+	refusal := protocol.StateInvalid("requestState")
 	switch {
 	case errors.Is(err, otp.ErrOverloaded):
-		why = protocol.Overloaded("call", time.Second)
+		refusal = protocol.Overloaded("call", time.Second)
 	// The actor crashed on the retry; the state stays valid.
 	case err != otp.Normal && !errors.Is(err, otp.ErrNoProc):
-		why = protocol.InternalError(err)
+		refusal = protocol.InternalError(err)
 	}
 	r.Calls.RemoveRetry(r.Deliver.Out)
-	r.Deliver.Out.Finish(request.Failure(r.Deliver.Message.ID, why, r.Deliver.Version))
+	r.Deliver.Out.Finish(request.Failure(r.Deliver.Message.ID, refusal, r.Deliver.Version))
 }
 
 // Gone says that the client of a request has left, which cancels the call if that request is open.

@@ -165,8 +165,8 @@ func TestCrashOnTheOutcome(t *testing.T) {
 			if later {
 				out = r.retry(token, `{}`, `{}`)
 			}
-			if why := out.End().Error; why == nil ||
-				!strings.Contains(string(why.Data), `"maybeExecuted":true`) || len(out.All()) != 1 {
+			if refusal := out.End().Error; refusal == nil ||
+				!strings.Contains(string(refusal.Data), `"maybeExecuted":true`) || len(out.All()) != 1 {
 				t.Errorf("got %v", out.All())
 			}
 		})

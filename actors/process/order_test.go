@@ -9,7 +9,7 @@ import (
 )
 
 // The manager iterates over its children, starts and releases in the order of their age.
-func TestTheBooksAreGoneThroughInOrder(t *testing.T) {
+func TestRowsAreVisitedInOrder(t *testing.T) {
 	k := &carriedState{
 		children: map[*stdio.Child]*child{}, starts: map[*starting]bool{},
 		releases: map[transport.Upstream]closing{},

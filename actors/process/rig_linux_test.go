@@ -128,11 +128,11 @@ func (r *rig) giveUp() {
 }
 
 // eventually waits for a condition that takes as long as the kernel needs.
-func (r *rig) eventually(what string, ok func() bool) {
+func (r *rig) eventually(label string, ok func() bool) {
 	r.t.Helper()
 	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			r.t.Fatalf("not %s", what)
+			r.t.Fatalf("not %s", label)
 		}
 	}
 }

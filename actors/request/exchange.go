@@ -201,7 +201,7 @@ func (x *Exchange) Write() bool {
 
 // Waits records why the exchange was not written yet. Its client is told the reason if the exchange
 // ends before it is written.
-func (x *Exchange) Waits(why *protocol.Error) { x.waits.Store(why) }
+func (x *Exchange) Waits(refusal *protocol.Error) { x.waits.Store(refusal) }
 
 // WaitsFor returns the reason that Waits recorded last; nil for none.
 func (x *Exchange) WaitsFor() *protocol.Error { return x.waits.Load() }
@@ -233,11 +233,11 @@ func (x *Exchange) BeginEnd() (maybeExecuted bool) { return x.state.Or(over)&wri
 // Broken ends an exchange whose outcome was lost to a crash, and returns the error for its client.
 // As for every end without a response, the error says whether the server may have executed the
 // request.
-func (x *Exchange) Broken(why error) error {
-	if down := x.down(); down != nil && otp.IsGone(why) {
+func (x *Exchange) Broken(cause error) error {
+	if down := x.down(); down != nil && otp.IsGone(cause) {
 		return down.EndedBeforeAnswer(x.Server, x.BeginEnd()).MarkRetryable(x.Method)
 	}
-	return protocol.InternalError(why).WithoutAnswer(x.Server, x.BeginEnd()).MarkRetryable(x.Method)
+	return protocol.InternalError(cause).WithoutAnswer(x.Server, x.BeginEnd()).MarkRetryable(x.Method)
 }
 
 func (x *Exchange) down() *protocol.Error {

@@ -86,11 +86,11 @@ func (l *List) Len() int {
 }
 
 // Find returns an exchange for which such is true, nil for none.
-func (l *List) Find(such func(*Exchange) bool) *Exchange {
+func (l *List) Find(match func(*Exchange) bool) *Exchange {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for x := l.first; x != nil; x = x.links[l.Of].next {
-		if such(x) {
+		if match(x) {
 			return x
 		}
 	}
@@ -98,11 +98,11 @@ func (l *List) Find(such func(*Exchange) bool) *Exchange {
 }
 
 // Filter returns the exchanges for which such is true, oldest first.
-func (l *List) Filter(such func(*Exchange) bool) (list []*Exchange) {
+func (l *List) Filter(match func(*Exchange) bool) (list []*Exchange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for x := l.first; x != nil; x = x.links[l.Of].next {
-		if such(x) {
+		if match(x) {
 			list = append(list, x)
 		}
 	}

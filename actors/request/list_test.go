@@ -10,7 +10,7 @@ import (
 // history. A removed exchange has no links left. The lists of sessions and of connections are
 // independent.
 func TestListHasWhatWasAdded(t *testing.T) {
-	draw := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(rand.NewPCG(1, 2))
 	lists := []*List{{Of: SessionList}, {Of: ConnectionList}}
 	model := []map[*Exchange]bool{{}, {}}
 	var all []*Exchange
@@ -18,9 +18,9 @@ func TestListHasWhatWasAdded(t *testing.T) {
 		all = append(all, &Exchange{ID: id + 1})
 	}
 	for step := range 5000 {
-		at, x := draw.IntN(2), all[draw.IntN(len(all))]
+		at, x := rng.IntN(2), all[rng.IntN(len(all))]
 		l, m := lists[at], model[at]
-		if draw.IntN(2) == 0 {
+		if rng.IntN(2) == 0 {
 			l.Add(x)
 			m[x] = true
 		} else {

@@ -168,8 +168,8 @@ func (m *Manager) expire() {
 		executed := x.BeginEnd()
 		late := protocol.Timeout(now.Sub(x.watch.started).Round(time.Millisecond))
 		late = late.WithoutAnswer(x.Server, executed).MarkRetryable(x.Method)
-		if why := x.WaitsFor(); why != nil && !executed {
-			late = late.WithCause(why)
+		if refusal := x.WaitsFor(); refusal != nil && !executed {
+			late = late.WithCause(refusal)
 		}
 		x.Settle(Outcome{Ending: TimedOut, Err: late})
 	}
@@ -187,8 +187,8 @@ func (m *Manager) withdraw(x *Exchange, reason string) {
 
 // cancel ends the matching exchanges, and tells each client whether its request may have been
 // executed.
-func (m *Manager) cancel(such func(*Exchange) bool, why func(*Exchange) *protocol.Error) {
-	for _, x := range m.table.Filter(such) {
+func (m *Manager) cancel(match func(*Exchange) bool, why func(*Exchange) *protocol.Error) {
+	for _, x := range m.table.Filter(match) {
 		err := why(x)
 		m.withdraw(x, protocol.ConditionOf(err).String())
 		x.Settle(Outcome{Ending: Cancelled, Err: err})

@@ -22,7 +22,7 @@ func Rejected(
 	method string,
 	params jsontext.Value,
 	out transport.Sink,
-	why error,
+	cause error,
 	told *jsonrpc.Error,
 ) telemetry.Rejected {
 	name, ok := jsonedit.GetString(params, "name")
@@ -35,7 +35,7 @@ func Rejected(
 		at.Server, at.Incident = cmp.Or(at.Server, server), cmp.Or(at.Incident, incident)
 	}
 	e := telemetry.Rejected{
-		Where: at, Reason: protocol.ConditionOf(why).String(), Method: method,
+		Where: at, Reason: protocol.ConditionOf(cause).String(), Method: method,
 		Name: telemetry.Clean(name, maxShownName),
 	}
 	if from, ok := out.(transport.Addressed); ok {

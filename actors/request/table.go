@@ -142,27 +142,27 @@ func (t *Table) Get(id uint64) *Exchange {
 func (t *Table) Len() int { return int(t.open.Load()) }
 
 // Filter returns the exchanges for which such is true, oldest first.
-func (t *Table) Filter(such func(*Exchange) bool) (list []*Exchange) {
+func (t *Table) Filter(match func(*Exchange) bool) (list []*Exchange) {
 	for i := range t.shards {
-		t.shards[i].such(such, &list)
+		t.shards[i].such(match, &list)
 	}
 	slices.SortFunc(list, func(a, b *Exchange) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
 
-func (s *shard) such(such func(*Exchange) bool, to *[]*Exchange) {
+func (s *shard) such(match func(*Exchange) bool, to *[]*Exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, x := range s.all {
-		if such(x) {
+		if match(x) {
 			*to = append(*to, x)
 		}
 	}
 }
 
 // Pending describes the exchanges for which such is true, oldest first (S4-58, S4-62).
-func (t *Table) Pending(such func(*Exchange) bool) (list []Info) {
-	for _, x := range t.Filter(such) {
+func (t *Table) Pending(match func(*Exchange) bool) (list []Info) {
+	for _, x := range t.Filter(match) {
 		t.extend(x.ID, func(w *timeouts) {
 			list = append(list, Info{x.ID, x.Method, x.Server, x.Session, w.started, w.next()})
 		})

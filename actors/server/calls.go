@@ -149,7 +149,7 @@ func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(
 	}
 	s.targets[server] = ref
 	var servers []string
-	if wish := s.subscriptionIntent(server); wish.Level != "" || len(wish.URIs) > 0 {
+	if intent := s.subscriptionIntent(server); intent.Level != "" || len(intent.URIs) > 0 {
 		servers = []string{server}
 	}
 	s.sendIntent(d, servers, then)

@@ -23,8 +23,8 @@ const MaxPendingNotifications = 16
 
 // pendingNotification is a notification of the client that waits for a connection.
 type pendingNotification struct {
-	m    jsonrpc.Message
-	kept *quota.Reservation
+	m           jsonrpc.Message
+	reservation *quota.Reservation
 }
 
 // notificationTarget is the connection for a notification of the client.
@@ -82,7 +82,7 @@ func (s *Session) forwardNotification(m jsonrpc.Message) {
 func (s *Session) sendPending(m notificationTarget) {
 	if m.err != nil {
 		s.waiting.removeNotification(m.t)
-		m.t.kept.Release()
+		m.t.reservation.Release()
 		s.countDropped(m.t.m, "unreachable")
 		return
 	}
@@ -95,10 +95,10 @@ func (s *Session) sendPending(m notificationTarget) {
 				Method: m.t.m.Method,
 				Params: m.t.m.Params,
 				From:   s.version(),
-				Kept:   m.t.kept,
+				Kept:   m.t.reservation,
 			},
 		) != nil {
-			m.t.kept.Release()
+			m.t.reservation.Release()
 			s.countDropped(m.t.m, "queue_full")
 		}
 	}
@@ -110,9 +110,9 @@ func (s *Session) sendPending(m notificationTarget) {
 }
 
 // countDropped counts a notification of the client that its server does not get.
-func (s *Session) countDropped(m jsonrpc.Message, why string) {
+func (s *Session) countDropped(m jsonrpc.Message, reason string) {
 	s.o.Emit(
-		telemetry.NotificationDropped{Where: s.where(), Method: m.Method, Reason: why, Count: 1},
+		telemetry.NotificationDropped{Where: s.where(), Method: m.Method, Reason: reason, Count: 1},
 	)
 }
 
@@ -121,16 +121,16 @@ func (s *Session) countDropped(m jsonrpc.Message, why string) {
 func (w *pendingRequests) addNotification(m jsonrpc.Message) *pendingNotification {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	kept := w.quota.TryReserve(quota.Requests, len(m.Params))
+	reservation := w.quota.TryReserve(quota.Requests, len(m.Params))
 	if w.abandoned || len(w.notifications) >= MaxPendingNotifications ||
-		kept == nil && w.quota != nil {
-		kept.Release()
+		reservation == nil && w.quota != nil {
+		reservation.Release()
 		return nil
 	}
 	if w.notifications == nil {
 		w.notifications = map[*pendingNotification]bool{}
 	}
-	t := &pendingNotification{m, kept}
+	t := &pendingNotification{m, reservation}
 	w.notifications[t] = true
 	return t
 }
@@ -148,7 +148,7 @@ func (w *pendingRequests) removeNotification(t *pendingNotification) {
 // mutex.
 func (w *pendingRequests) dropNotifications() {
 	for t := range w.notifications {
-		t.kept.Release()
+		t.reservation.Release()
 	}
 	w.notifications = nil
 }

@@ -43,8 +43,8 @@ func (s *Session) asksForTask(m jsonrpc.Message) bool {
 	if !m.MayHave("task") {
 		return false
 	}
-	wish, asks := jsonedit.Get(m.Outline(), "task")
-	return asks && wish.Kind() != 'n' && s.record.Version.Has(protocol.Tasks) &&
+	intent, asks := jsonedit.Get(m.Outline(), "task")
+	return asks && intent.Kind() != 'n' && s.record.Version.Has(protocol.Tasks) &&
 		s.record.Offered.Has("tasks.requests.tools.call")
 }
 
@@ -120,8 +120,8 @@ func (s *Session) startTask(
 	handle := task.NewHandle(s.o.Random)
 	ttl, err := tasks.DefaultTTL, error(nil)
 	if s.asksForTask(o.d.Message) {
-		wish, _ := jsonedit.Get(o.d.Message.Params, "task")
-		ttl, err = tasks.TTLOf(wish)
+		intent, _ := jsonedit.Get(o.d.Message.Params, "task")
+		ttl, err = tasks.TTLOf(intent)
 	}
 	if err != nil {
 		s.refuse(o.d, err)
@@ -185,11 +185,11 @@ func (s *Session) taskStarted(m taskStarted) {
 			_ = s.p.Send(m.ref, task.Drop{})
 		}
 	case m.err != nil:
-		var why *protocol.Error
-		if !errors.As(m.err, &why) {
-			why = protocol.Overloaded("task table", time.Second)
+		var refusal *protocol.Error
+		if !errors.As(m.err, &refusal) {
+			refusal = protocol.Overloaded("task table", time.Second)
 		}
-		s.refuse(m.o.d, why)
+		s.refuse(m.o.d, refusal)
 	default:
 		s.submit(m.o, m.ref)
 	}

@@ -184,13 +184,13 @@ func (s *Session) ready() {
 // registrations does not grow with the number of servers. The session is told of changed lists once
 // for all servers.
 func (s *Session) listen() {
-	what, server := notification.All, ""
+	label, server := notification.All, ""
 	if s.transparent() {
-		what, server = notification.Any, s.h.Endpoint().Server
+		label, server = notification.Any, s.h.Endpoint().Server
 	}
 	for _, key := range catalog.Keys(s.tenant.Servers, s.caller()) {
 		_ = s.p.Send(s.o.Notices, &notification.Register{
-			Method: what, Server: server, Key: key, Handler: notification.Mailbox{Ref: s.p.Self()},
+			Method: label, Server: server, Key: key, Handler: notification.Mailbox{Ref: s.p.Self()},
 		})
 	}
 }

@@ -65,10 +65,10 @@ func (s *Session) sendIntent(d *session.Deliver, servers []string, then func(ref
 	}
 	w.timer = s.p.After(IntentWait, intentExpired{w})
 	for _, server := range servers {
-		wish := s.subscriptionIntent(server)
-		wish.Missed = s.silence.missed[server]
+		intent := s.subscriptionIntent(server)
+		intent.Missed = s.silence.missed[server]
 		delete(s.silence.missed, server)
-		otp.CallAsync(s.p, s.targets[server], wish, func(_ struct{}, err error) any {
+		otp.CallAsync(s.p, s.targets[server], intent, func(_ struct{}, err error) any {
 			return intentAnswer{w, err}
 		})
 	}

@@ -192,8 +192,8 @@ func TestOutcomeThatCrashesATask(t *testing.T) {
 		p := r.peer("files")
 		r.crashes("*task.finished", func() {
 			made := u.ask("tools/call", asTask)
-			if why := made.End().Error; why == nil ||
-				!strings.Contains(string(why.Data), `"maybeExecuted":true`) || len(made.All()) != 1 {
+			if refusal := made.End().Error; refusal == nil ||
+				!strings.Contains(string(refusal.Data), `"maybeExecuted":true`) || len(made.All()) != 1 {
 				t.Errorf("got %v", made.All())
 			}
 		})
@@ -209,8 +209,8 @@ func TestOutcomeThatCrashesATask(t *testing.T) {
 			id = member(t, u.ask("tools/call", asTask), "task", "taskId")
 		})
 		out := u.ask("tasks/result", about(id))
-		if why := out.End().Error; why == nil ||
-			!strings.Contains(string(why.Data), `"maybeExecuted":true`) {
+		if refusal := out.End().Error; refusal == nil ||
+			!strings.Contains(string(refusal.Data), `"maybeExecuted":true`) {
 			t.Errorf("the outcome is %v", out.All())
 		}
 		if out := u.ask("tasks/get", about(id)); member(t, out, "status") != "failed" ||

@@ -154,8 +154,8 @@ func TestTasksOutliveTheHost(t *testing.T) {
 					t.Errorf("%s: got %v", home, out.All())
 				}
 				out := u.ask("tasks/result", about(working))
-				if why := out.End().Error; why == nil ||
-					!strings.Contains(string(why.Data), `"maybeExecuted":true`) {
+				if refusal := out.End().Error; refusal == nil ||
+					!strings.Contains(string(refusal.Data), `"maybeExecuted":true`) {
 					t.Errorf("%s: the outcome is %v", home, out.All())
 				}
 				return
@@ -278,8 +278,8 @@ func TestLargeOutcomeIsNotKept(t *testing.T) {
 			t.Errorf("got %v", out.All())
 		}
 		out := r.caller(follows).ask("tasks/get", about(modern))
-		if why, _ := jsonedit.GetString(out.End().Result, "error", "message"); member(t, out,
-			"status") != "failed" || !strings.Contains(why, want) {
+		if reason, _ := jsonedit.GetString(out.End().Result, "error", "message"); member(t, out,
+			"status") != "failed" || !strings.Contains(reason, want) {
 			t.Errorf("got %v", out.All())
 		}
 	})

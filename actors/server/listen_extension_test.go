@@ -28,9 +28,9 @@ func listens(r *rig) {
 
 // confirms acknowledges the subscriptions whose filter contains what. It returns the id of the
 // last.
-func (p *peer) confirms(what string) (id jsonrpc.ID) {
+func (p *peer) confirms(label string) (id jsonrpc.ID) {
 	for _, m := range p.heard("subscriptions/listen") {
-		if filter, _ := jsonedit.Get(m.Params, "notifications"); strings.Contains(string(filter), what) {
+		if filter, _ := jsonedit.Get(m.Params, "notifications"); strings.Contains(string(filter), label) {
 			id = m.ID
 			p.Notify(acknowledged, fmt.Sprintf(`{"notifications":%s,"_meta":{%q:%s}}`, filter,
 				protocol.MetaSubscriptionID, id.Raw()))

@@ -159,8 +159,8 @@ func (p *peer) answer(method, result string) {
 func (p *peer) refuse(method string) {
 	asked := p.heard(method)
 	id := asked[len(asked)-1].ID
-	why := &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "no"}
-	p.send(transport.Inbound{Message: jsonrpc.Failure(id, why), Related: id})
+	refusal := &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "no"}
+	p.send(transport.Inbound{Message: jsonrpc.Failure(id, refusal), Related: id})
 	synctest.Wait()
 }
 

@@ -108,8 +108,8 @@ func (s *Session) subscribing(o *outgoing, exchange uint64) error {
 }
 
 // fullOf is the error for one subscription too many.
-func fullOf(what string) error {
-	return protocol.InvalidParams("this session is subscribed to " + what +
+func fullOf(label string) error {
+	return protocol.InvalidParams("this session is subscribed to " + label +
 		", and that is the limit: unsubscribe from one first, or use another session")
 }
 
@@ -129,11 +129,11 @@ func (s *Session) unsubscribed(which func(session.Subscription) bool) {
 }
 
 // markSubscribed marks the subscriptions of matching exchanges as accepted by the server.
-func (s *Session) markSubscribed(such func(exchange uint64) bool) {
+func (s *Session) markSubscribed(match func(exchange uint64) bool) {
 	s.store(func(r *session.Record) {
 		r.URIs = slices.Clone(r.URIs)
 		for i, u := range r.URIs {
-			if such(u.Asking) {
+			if match(u.Asking) {
 				r.URIs[i].Asking = 0
 			}
 		}

@@ -51,9 +51,9 @@ func TestOwnEndpointSaysWhyItsServerIsNotThere(t *testing.T) {
 			t.Fatal("no answer")
 		}
 		data := out.End().Error.Data
-		for _, member := range []string{"cause", "retryable"} {
-			if _, ok := jsonedit.Get(data, member); !ok {
-				t.Errorf("no %s in %s", member, data)
+		for _, name := range []string{"cause", "retryable"} {
+			if _, ok := jsonedit.Get(data, name); !ok {
+				t.Errorf("no %s in %s", name, data)
 			}
 		}
 		time.Sleep(2 * r.tenant.Limits.SessionInit)

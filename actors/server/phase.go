@@ -95,9 +95,9 @@ func (s *Session) perform(effects []lifecycle.Effect) {
 }
 
 // close ends the session for good. The manager answers with Expired.
-func (s *Session) close(why error) {
+func (s *Session) close(cause error) {
 	reason := telemetry.ClosedNormally
-	if errors.Is(why, lifecycle.ErrInitializationTimeout) {
+	if errors.Is(cause, lifecycle.ErrInitializationTimeout) {
 		reason = telemetry.ClosedUninitialized
 	}
 	s.h.End(reason)

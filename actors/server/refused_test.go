@@ -29,23 +29,23 @@ func (r *rig) streamed(principal string) *user {
 }
 
 // left checks that nothing is left of a session after its client was refused.
-func (u *user) left(what string) {
+func (u *user) left(label string) {
 	u.r.T.Helper()
 	u.r.Rest()
 	if _, there := u.r.index.Get(u.h.ID()); there {
-		u.r.T.Errorf("%s: the index has it", what)
+		u.r.T.Errorf("%s: the index has it", label)
 	}
 	if _, there := u.r.System.Whereis("top/server_sup/" + u.h.Row()); there {
-		u.r.T.Errorf("%s: its row is there", what)
+		u.r.T.Errorf("%s: its row is there", label)
 	}
 	err := u.h.Deliver(u.r.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), &stage.Sink{})
 	if !errors.Is(err, streamable.ErrNoSession) {
-		u.r.T.Errorf("%s: its handle takes messages: %v", what, err)
+		u.r.T.Errorf("%s: its handle takes messages: %v", label, err)
 	}
 	if u.r.disk != nil {
 		time.Sleep(time.Second) // delayed writes happen within that time
 		if u.r.disk.Has(store.Sessions, u.h.ID()) {
-			u.r.T.Errorf("%s: the store has it", what)
+			u.r.T.Errorf("%s: the store has it", label)
 		}
 	}
 }

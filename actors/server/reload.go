@@ -61,7 +61,7 @@ func (s *Session) forgotten(m client.UsersForgotten) {
 // resendIntent tells a server's new connection what the client wants besides its calls, if
 // anything.
 func (s *Session) resendIntent(server string) {
-	if wish := s.subscriptionIntent(server); wish.Level != "" || len(wish.URIs) > 0 {
+	if intent := s.subscriptionIntent(server); intent.Level != "" || len(intent.URIs) > 0 {
 		s.reconnect(server)
 	}
 	s.listenAgain(server)

@@ -198,12 +198,12 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 				}}), &r.registered}
 		}),
 		worker("catalog", func() otp.Behaviour {
-			var kept *quota.Account
+			var account *quota.Account
 			if r.countsCatalog {
-				kept = r.kept.Account("acme")
+				account = r.kept.Account("acme")
 			}
 			return catalog.New(catalog.Options{
-				Account: kept,
+				Account: account,
 				Tenant: func() *tenant.Tenant {
 					t := r.tenant
 					return &t
@@ -282,13 +282,13 @@ func (r *rig) session() func(args any) otp.Behaviour {
 
 func (r *rig) connection(
 	s tenant.Server, k tenant.Key, declare protocol.ClientCapabilities, self protocol.Implementation,
-	left *client.AbandonedState, cat otp.Ref,
+	abandoned *client.AbandonedState, cat otp.Ref,
 ) otp.Child {
 	if self.Name == "" {
 		self = protocol.Implementation{Name: "mcpd", Version: "1"}
 	}
 	o := client.Options{
-		Tenant: "acme", Server: s.Name, Key: k, Declare: declare, Restore: left, Transport: "pipe",
+		Tenant: "acme", Server: s.Name, Key: k, Declare: declare, Restore: abandoned, Transport: "pipe",
 		Target: s.Name,
 		Self:   self, ShareLogs: s.ShareLogs, Instances: s.Instances, StartTimeout: time.Minute,
 		RequestTimeout: func() time.Duration {

@@ -18,13 +18,13 @@ import (
 // resource is told the reason.
 
 // serverGone tells the client that a server is no longer used.
-func (s *Session) serverGone(server string, why *protocol.Error) {
+func (s *Session) serverGone(server string, refusal *protocol.Error) {
 	switch {
 	case s.record == nil:
 	case s.modern():
 		for l := range s.listening() {
 			if l.d.Acknowledged() {
-				s.listenGone(l, server, why)
+				s.listenGone(l, server, refusal)
 			}
 		}
 	default:
@@ -56,9 +56,9 @@ func uriOf(uri string) []byte {
 // listenGone handles a subscription to a server that is gone. If the subscription covers nothing
 // else, it ends. Otherwise it goes on, and its client is told that the server's resources have
 // changed.
-func (s *Session) listenGone(l *listen, server string, why *protocol.Error) {
+func (s *Session) listenGone(l *listen, server string, refusal *protocol.Error) {
 	if s.onlyAbout(l, server) {
-		s.endListen(l, why)
+		s.endListen(l, refusal)
 		return
 	}
 	for _, uri := range urisAt(l.uris, server) {
@@ -81,21 +81,21 @@ func (s *Session) onlyAbout(l *listen, server string) bool {
 }
 
 // endListen ends a subscription with its result. The result has the reason, if why is not nil.
-func (s *Session) endListen(l *listen, why *protocol.Error) {
+func (s *Session) endListen(l *listen, refusal *protocol.Error) {
 	delete(s.listens, l.d.Out)
 	s.h.SetListens(len(s.listens))
 	s.waiting.remove(l.d)
 	result := subscription.Ended(l.d.Message.ID, s.o.Self)
-	if why != nil {
-		result = subscription.EndedFor(why, l.d.Message.ID, s.o.Self)
+	if refusal != nil {
+		result = subscription.EndedFor(refusal, l.d.Message.ID, s.o.Self)
 	}
 	l.d.Out.Finish(jsonrpc.Response(l.d.Message.ID, result))
 }
 
 // quarantined handles the notice that a server is quarantined.
 func (s *Session) quarantined(n *notification.Notice) {
-	if why := n.Why; why != nil {
-		s.serverGone(n.Server, why)
+	if refusal := n.Why; refusal != nil {
+		s.serverGone(n.Server, refusal)
 	}
 }
 

@@ -49,11 +49,11 @@ func (m *Manager) down(d otp.Down) {
 		return
 	}
 	if h.Record() == nil { // nothing was negotiated from which another actor could start
-		why := telemetry.ClosedCrashed
+		cause := telemetry.ClosedCrashed
 		if otp.IsNormal(d.Reason) {
-			why = telemetry.ClosedStopped
+			cause = telemetry.ClosedStopped
 		}
-		m.end(h, why)
+		m.end(h, cause)
 		return
 	}
 	h.pause = pause(h.pause, m.o.Clock.Now().Sub(h.crashed))

@@ -100,11 +100,11 @@ func TestSessionsThatEndAtOnceHoldUpNobody(t *testing.T) {
 				// From here on the sessions end, in few instants, because the fake clock stands while any
 				// goroutine is busy.
 				time.Sleep(time.Minute)
-				for left := many; left > 0; time.Sleep(100 * time.Millisecond) {
-					for n := 0; n < 50 || index.Tenant("crowd") < left; n++ {
-						left = index.Tenant("crowd")
+				for remaining := many; remaining > 0; time.Sleep(100 * time.Millisecond) {
+					for n := 0; n < 50 || index.Tenant("crowd") < remaining; n++ {
+						remaining = index.Tenant("crowd")
 						if err := open("acme"); err != nil {
-							t.Fatalf("while %d sessions end: %v", left, err)
+							t.Fatalf("while %d sessions end: %v", remaining, err)
 						}
 					}
 				}

@@ -61,18 +61,18 @@ func (m *Manager) evict(g group) bool {
 			return false
 		}
 		looked = true
-		members := m.index.members(g)
-		s.next, s.soon = idlest(members)
+		handles := m.index.members(g)
+		s.next, s.soon = idlest(handles)
 		if s.until = (time.Time{}); len(s.next) == 0 {
-			s.until = now.Add(min(time.Duration(len(members))*lookPause, maxLookPause))
+			s.until = now.Add(min(time.Duration(len(handles))*lookPause, maxLookPause))
 		}
 	}
 }
 
 // idlest finds the longest idle sessions, in that order. It also reports whether another session
 // may be idle soon.
-func idlest(members []*Handle) (all []candidate, soon bool) {
-	for _, h := range members {
+func idlest(handles []*Handle) (all []candidate, soon bool) {
+	for _, h := range handles {
 		switch {
 		case h.closed.Load():
 		case h.Busy():

@@ -364,7 +364,7 @@ func (h *Handle) Close(ctx context.Context) error {
 }
 
 // invalidate invalidates the session at once, and has the manager end it.
-func (h *Handle) invalidate(why telemetry.Closing) {
+func (h *Handle) invalidate(cause telemetry.Closing) {
 	h.closed.Store(true)
-	h.End(why)
+	h.End(cause)
 }

@@ -54,9 +54,9 @@ func (m *Manager) sweep() (ended int) {
 	due := map[*Handle]telemetry.Closing{}
 	for _, h := range m.index.Sorted(func(h *Handle) (is bool) {
 		if !m.p.OnBehalf(h.endpoint.Tenant, func() {
-			var why telemetry.Closing
-			if why, is = m.expired(h, now); is {
-				due[h] = why
+			var cause telemetry.Closing
+			if cause, is = m.expired(h, now); is {
+				due[h] = cause
 			}
 		}) {
 			m.arm(otp.FirstOriginPause) // its tenant is on hold
@@ -72,9 +72,9 @@ func (m *Manager) sweep() (ended int) {
 
 // expired says whether a session must end now, and why. If it need not, over schedules the sweep
 // for the time when it may have to.
-func (m *Manager) expired(h *Handle, now time.Time) (why telemetry.Closing, is bool) {
+func (m *Manager) expired(h *Handle, now time.Time) (cause telemetry.Closing, is bool) {
 	if !h.Streamed() || m.unserved(h) {
-		return why, false
+		return cause, false
 	}
 	if age := m.o.Age(h.endpoint.Tenant); age > 0 {
 		if now.Sub(h.opened) >= age {
@@ -86,13 +86,13 @@ func (m *Manager) expired(h *Handle, now time.Time) (why telemetry.Closing, is b
 	if h.Persistent() {
 		h.grain.Store(int64(grain(limit)))
 	}
-	left := limit - h.Idle(now)
-	if left < 0 && h.peer != nil && h.calls.Busy() {
-		left = limit
+	remaining := limit - h.Idle(now)
+	if remaining < 0 && h.peer != nil && h.calls.Busy() {
+		remaining = limit
 	}
-	if left < 0 {
+	if remaining < 0 {
 		return telemetry.ClosedIdle, true
 	}
-	m.arm(left + limit/slack)
-	return why, false
+	m.arm(remaining + limit/slack)
+	return cause, false
 }

@@ -162,9 +162,9 @@ func (x *Index) Each(f func(*Handle) bool) {
 }
 
 // Sorted lists the sessions and peers for which such returns true, sorted by row.
-func (x *Index) Sorted(such func(*Handle) bool) (list []*Handle) {
+func (x *Index) Sorted(match func(*Handle) bool) (list []*Handle) {
 	x.Each(func(h *Handle) bool {
-		if such(h) {
+		if match(h) {
 			list = append(list, h)
 		}
 		return true

@@ -73,9 +73,9 @@ func (d *Deliver) TakeReservation() *quota.Reservation { return d.reservation.Sw
 func (d *Deliver) HasReservation() bool { return d.reservation.Load() != nil }
 
 // count reserves the size of a large message in its tenant's quota.
-func (d *Deliver) count(kept *quota.Account) {
+func (d *Deliver) count(account *quota.Account) {
 	n := len(d.Message.Params) + len(d.Message.Result) + d.Message.Error.Size()
-	d.reservation.Store(kept.Count(quota.Requests, n))
+	d.reservation.Store(account.Count(quota.Requests, n))
 }
 
 // Fail answers the request when the actor could not handle it. If the actor crashed on another
@@ -95,7 +95,7 @@ func (d *Deliver) Fail(err error) {
 	if d.Out == nil {
 		return
 	}
-	why := protocol.InternalError(err)
+	refusal := protocol.InternalError(err)
 	if h := d.handle; h != nil {
 		_, sent := h.calls.Of(d.Out) // before the crash
 		// A retry continues a call that reached its server before.
@@ -105,14 +105,14 @@ func (d *Deliver) Fail(err error) {
 			return
 		}
 		if told := (*protocol.Error)(nil); errors.As(err, &told) {
-			why = told
+			refusal = told
 		}
 		if h.closed.Load() {
-			why = protocol.SessionGone()
+			refusal = protocol.SessionGone()
 		}
-		why = why.WithoutAnswer(h.endpoint.Server, sent).MarkRetryable(d.Message.Method)
+		refusal = refusal.WithoutAnswer(h.endpoint.Server, sent).MarkRetryable(d.Message.Method)
 	}
-	d.Out.Finish(request.Failure(d.Message.ID, why, d.Version))
+	d.Out.Finish(request.Failure(d.Message.ID, refusal, d.Version))
 }
 
 // The message classes. A Deliver is ordinary, so a client that sends too fast is told. The messages

@@ -53,18 +53,18 @@ func TestEndsOfATenantThatIsHeldDelayNobody(t *testing.T) {
 			h.End(telemetry.ClosedNormally)
 		}
 		synctest.Wait() // it never returns if the manager is busy
-		if left := b.index.Tenant("acme"); left == 0 || left == each {
-			t.Fatalf("%d of %d are left", left, each)
+		if remaining := b.index.Tenant("acme"); remaining == 0 || remaining == each {
+			t.Fatalf("%d of %d are left", remaining, each)
 		}
 		other.End(telemetry.ClosedNormally)
 		synctest.Wait()
-		if left := b.index.Tenant("globex"); left != 0 {
+		if remaining := b.index.Tenant("globex"); remaining != 0 {
 			t.Error("the session of another tenant has not ended")
 		}
 		time.Sleep(24 * time.Hour) // each time the hold ends, one session crashes the manager
 		synctest.Wait()
-		if left := b.index.Len(); left != 0 {
-			t.Errorf("%d are left in the end", left)
+		if remaining := b.index.Len(); remaining != 0 {
+			t.Errorf("%d are left in the end", remaining)
 		}
 	})
 }

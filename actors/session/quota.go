@@ -55,13 +55,13 @@ func (m *Manager) admitBytes(ep streamable.Endpoint, peer bool) error {
 	if m.index.kept == nil {
 		return nil
 	}
-	kept := m.index.kept.Account(ep.Tenant)
-	if kept.Fits(OverheadBytes) ||
+	account := m.index.kept.Account(ep.Tenant)
+	if account.Fits(OverheadBytes) ||
 		m.evict(group{tenant: ep.Tenant, principal: ep.Principal, each: true,
 			peers: peer}) {
 		return nil
 	}
-	if full := kept.CheckKeep(OverheadBytes); full != nil {
+	if full := account.CheckKeep(OverheadBytes); full != nil {
 		return full.ClientError()
 	}
 	return nil

@@ -227,11 +227,11 @@ func (m *Manager) restoreOne(id string, value jsontext.Value) *Handle {
 		m.newStreams(h)
 	h.opened = clock.FromStored(now, h.opened)
 	h.last.Store(clock.SteadyNanos(now) - int64(m.idleBefore(h, now)))
-	if why, is := m.expired(h, now); is {
+	if cause, is := m.expired(h, now); is {
 		h.Forget()
 		h.streams.Close()
 		m.o.Emit(telemetry.SessionClosed{
-			Where: h.closedAt(why), Cause: why, Age: now.Sub(h.opened),
+			Where: h.closedAt(cause), Cause: cause, Age: now.Sub(h.opened),
 		})
 		return nil
 	}
@@ -247,15 +247,15 @@ func (m *Manager) newStreams(h *Handle) *streamable.Streams {
 }
 
 // dropped notes a stored record that is of no use. The method restore reports them.
-func (m *Manager) dropped(id, kind string, why error) {
-	m.droppedRecords.add(rowOf(id), kind, why.Error())
+func (m *Manager) dropped(id, kind string, cause error) {
+	m.droppedRecords.add(rowOf(id), kind, cause.Error())
 }
 
 // closedAt returns the session for an event about its end. Routine ends are logged at debug level:
 // those by the client, and those after the session's time.
-func (h *Handle) closedAt(why telemetry.Closing) telemetry.Where {
+func (h *Handle) closedAt(cause telemetry.Closing) telemetry.Where {
 	return telemetry.Where{
-		Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row, Routine: why.Routine(),
+		Tenant: h.endpoint.Tenant, Server: h.endpoint.Server, Session: h.row, Routine: cause.Routine(),
 	}
 }
 

@@ -60,7 +60,7 @@ func closed(all []*session.Handle) (n int) {
 }
 
 // full checks that a refusal names the bound, its holder and the time to retry.
-func full(t *testing.T, err error, status int, says ...string) {
+func full(t *testing.T, err error, status int, texts ...string) {
 	t.Helper()
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.RetryAfter <= 0 ||
@@ -68,7 +68,7 @@ func full(t *testing.T, err error, status int, says ...string) {
 		t.Errorf("got %v, want %d and when to come back", err, status)
 		return
 	}
-	for _, word := range says {
+	for _, word := range texts {
 		if !strings.Contains(e.Message+string(e.Data), word) {
 			t.Errorf("%q with %s does not say %q", e.Message, e.Data, word)
 		}

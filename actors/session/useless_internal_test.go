@@ -31,12 +31,12 @@ func TestUselessRecordsAreSummed(t *testing.T) {
 
 // The end of a session by its client, or after its time, is routine.
 func TestClosedSessionIsNewsOnlyForACause(t *testing.T) {
-	for why, routine := range map[telemetry.Closing]bool{
+	for cause, routine := range map[telemetry.Closing]bool{
 		telemetry.ClosedByClient: true, telemetry.ClosedIdle: true, telemetry.ClosedEvicted: false,
 		telemetry.ClosedCrashed: false,
 	} {
-		if got := (&Handle{}).closedAt(why).Routine; got != routine {
-			t.Errorf("%s: routine %t", why.Phrase(), got)
+		if got := (&Handle{}).closedAt(cause).Routine; got != routine {
+			t.Errorf("%s: routine %t", cause.Phrase(), got)
 		}
 	}
 }

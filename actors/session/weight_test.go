@@ -77,11 +77,11 @@ func TestSessionNeedsRoom(t *testing.T) {
 			return err
 		}
 		idle := r.open()
-		kept := r.kept.Account("acme")
+		account := r.kept.Account("acme")
 		r.kept.Bound(quota.Bounds{Tenants: 1, Total: 2*session.OverheadBytes + 1000})
 		for name, err := range map[string]error{
-			"another principal": whenFull(kept, func() error { return opens("cd", nil) }),
-			"a client without session": whenFull(kept, func() error {
+			"another principal": whenFull(account, func() error { return opens("cd", nil) }),
+			"a client without session": whenFull(account, func() error {
 				return opens("ci", &session.Peer{Version: protocol.V20260728})
 			}),
 		} {
@@ -89,7 +89,7 @@ func TestSessionNeedsRoom(t *testing.T) {
 				t.Errorf("%s: %v, and the idle session is there %t", name, err, r.there(idle))
 			}
 		}
-		rest := kept.Count(quota.Requests, 2*session.OverheadBytes)
+		rest := account.Count(quota.Requests, 2*session.OverheadBytes)
 		next := r.open()
 		if r.there(idle) || !r.there(next) {
 			t.Errorf("the idle one is there %t, the next %t", r.there(idle), r.there(next))
@@ -107,8 +107,8 @@ func TestSessionNeedsRoom(t *testing.T) {
 }
 
 // whenFull calls do while the tenant keeps all that it may.
-func whenFull(kept *quota.Account, do func() error) error {
-	r := kept.Count(quota.Requests, 3*session.OverheadBytes)
+func whenFull(account *quota.Account, do func() error) error {
+	r := account.Count(quota.Requests, 3*session.OverheadBytes)
 	defer r.Release()
 	return do()
 }

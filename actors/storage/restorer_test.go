@@ -55,11 +55,11 @@ type keeper struct {
 
 func (k keeper) Receive(_ *otp.Process, msg any) error {
 	c := msg.(*storage.Keep)
-	what := "set"
+	label := "set"
 	if c.Value == nil {
-		what = "delete"
+		label = "delete"
 	}
-	*k.kept = append(*k.kept, fmt.Sprintf("%s: %s %s %q", c.Tenant, what, c.Bucket, c.Key))
+	*k.kept = append(*k.kept, fmt.Sprintf("%s: %s %s %q", c.Tenant, label, c.Bucket, c.Key))
 	return nil
 }
 

@@ -18,8 +18,8 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// estate is the carried state of the actor of a task: all that it knows.
-type estate struct {
+// carriedState is the carried state of the actor of a task: all that it knows.
+type carriedState struct {
 	o     *Options
 	a     Args
 	entry *Entry
@@ -46,9 +46,9 @@ type put struct {
 	on     *request.Exchange
 }
 
-func newEstate(o *Options, a Args) *estate {
+func newCarriedState(o *Options, a Args) *carriedState {
 	a.Caller.Session, a.Caller.Holds = "task-"+a.Row, true
-	return &estate{
+	return &carriedState{
 		o: o, a: a,
 		entry: &Entry{Principal: a.Caller.Principal, Server: a.Server, Dialect: a.Task.ClientDialect},
 		sent:  map[uint64]uint64{}, puts: map[jsonrpc.ID]put{}, asked: map[jsonrpc.ID]*client.Question{},
@@ -89,13 +89,13 @@ func (t *Task) goOn() error {
 	return nil
 }
 
-func (e *estate) at(id uint64) *request.Exchange {
+func (e *carriedState) at(id uint64) *request.Exchange {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.open[id]
 }
 
-func (e *estate) take(id uint64) *request.Exchange {
+func (e *carriedState) take(id uint64) *request.Exchange {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	x := e.open[id]
@@ -105,7 +105,7 @@ func (e *estate) take(id uint64) *request.Exchange {
 
 // Abandon cleans up after an actor that is gone: its place in the index and the client's requests.
 // If the actor was given up, it also deletes the stored task and cancels the requests in flight.
-func (e *estate) Abandon(reason error) {
+func (e *carriedState) Abandon(reason error) {
 	e.o.Index.remove(e.entry)
 	e.mu.Lock()
 	open := maps.Clone(e.open)
@@ -123,7 +123,7 @@ func (e *estate) Abandon(reason error) {
 }
 
 // unwrite deletes the stored task.
-func (e *estate) unwrite() {
+func (e *carriedState) unwrite() {
 	if e.lasts() {
 		_ = e.o.Storage.Send(&storage.Keep{
 			Tenant: e.o.Tenant, Change: store.Change{Bucket: store.Tasks(e.o.Tenant), Key: e.a.Row},

@@ -38,10 +38,10 @@ type Entry struct {
 	Made              time.Time
 	Dialect           tasks.Dialect // dialect of its client
 
-	actor  otp.Ref
-	object atomic.Pointer[jsontext.Value]
-	stage  atomic.Uint32
-	kept   *quota.Reservation // until it is removed from the index
+	actor       otp.Ref
+	object      atomic.Pointer[jsontext.Value]
+	stage       atomic.Uint32
+	reservation *quota.Reservation // until it is removed from the index
 }
 
 // The stages of an entry.
@@ -131,10 +131,10 @@ func (i *Index) Spare() bool {
 
 // room makes room for n bytes by dropping tasks whose outcome was fetched. If there is no room even
 // so, it returns the refusal.
-func (i *Index) room(kept *quota.Account, n int) *quota.Refusal {
-	for !kept.Fits(n) {
+func (i *Index) room(account *quota.Account, n int) *quota.Refusal {
+	for !account.Fits(n) {
 		if !i.Spare() {
-			return kept.CheckKeep(n)
+			return account.CheckKeep(n)
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (i *Index) drop(e *Entry) {
 		return
 	}
 	i.total--
-	e.kept.Release()
+	e.reservation.Release()
 	if i.all[e.Principal] = slices.Delete(i.all[e.Principal], at, at+1); len(i.all[e.Principal]) == 0 {
 		delete(i.all, e.Principal)
 	}

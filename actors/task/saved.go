@@ -33,7 +33,7 @@ type saved struct {
 type written struct{}
 
 // lasts reports whether tasks are stored.
-func (e *estate) lasts() bool { return e.o.Storage != (otp.Ref{}) }
+func (e *carriedState) lasts() bool { return e.o.Storage != (otp.Ref{}) }
 
 // promise sends the response to the call that made the task after the task is stored, so that its
 // client can come back to a host that was killed. A disk slower than WriteWait is not waited for.

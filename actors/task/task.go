@@ -29,11 +29,11 @@ type Task struct {
 	p        *otp.Process
 	timer    otp.Timer
 	dialling bool
-	*estate
+	*carriedState
 }
 
 // New makes the actor of a task.
-func New(o *Options, a Args) *Task { return &Task{estate: newEstate(o, a)} }
+func New(o *Options, a Args) *Task { return &Task{carriedState: newCarriedState(o, a)} }
 
 // Messages that the task sends to itself.
 type (
@@ -54,8 +54,8 @@ type (
 // failed.
 func (t *Task) Init(p *otp.Process) error {
 	t.p, t.a.Caller.Ref = p, p.Self()
-	if e, ok := p.CarriedState().(*estate); ok {
-		t.estate = e
+	if e, ok := p.CarriedState().(*carriedState); ok {
+		t.carriedState = e
 		return t.goOn()
 	}
 	switch {
@@ -70,19 +70,19 @@ func (t *Task) Init(p *otp.Process) error {
 	if t.a.loaded == nil {
 		t.makeRoom(t.task.Bytes())
 	}
-	kept, full := t.o.Kept.Reserve(quota.Tasks, t.task.Bytes())
+	reservation, full := t.o.Kept.Reserve(quota.Tasks, t.task.Bytes())
 	switch {
 	case full != nil && t.a.loaded == nil:
 		return full.ClientError()
 	case full != nil: // it exists already
-		kept = t.o.Kept.Count(quota.Tasks, t.task.Bytes())
+		reservation = t.o.Kept.Count(quota.Tasks, t.task.Bytes())
 	}
-	t.entry.kept = kept
+	t.entry.reservation = reservation
 	if err := t.o.Index.add(t.entry); err != nil {
-		kept.Release()
+		reservation.Release()
 		return err
 	}
-	p.SetCarriedState(t.estate)
+	p.SetCarriedState(t.carriedState)
 	switch {
 	case p.Incarnation() > 1:
 		return t.goOn()
@@ -219,7 +219,7 @@ func (t *Task) perform(effects []tasks.Effect) error {
 			return otp.Normal
 		}
 	}
-	t.entry.kept.Resize(t.task.Bytes())
+	t.entry.reservation.Resize(t.task.Bytes())
 	if t.lasts() && t.task.Unsaved() {
 		_ = t.p.Send(t.o.Storage, &storage.Keep{Tenant: t.o.Tenant, Change: t.change()})
 	}

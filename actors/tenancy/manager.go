@@ -384,11 +384,11 @@ func (m *Manager) operate(call *Operate) {
 		call.Fail(ErrNoTenant)
 		return
 	}
-	why := ladder.Why{
+	reason := ladder.Why{
 		Cause:    "an operator has quarantined it",
 		Incident: otp.IncidentID(m.p.Path()+"/"+r.name, m.p.Now()),
 	}
-	if m.step(r, ladder.Operated{Verb: call.Req.Verb, Why: why}) {
+	if m.step(r, ladder.Operated{Verb: call.Req.Verb, Why: reason}) {
 		call.Fail(ErrPutAway)
 		return
 	}

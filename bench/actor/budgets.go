@@ -43,14 +43,14 @@ func (a *allowance) take(now time.Time) bool {
 }
 
 // may reports whether something may crash now.
-func (h *crashingHost) may(what string) bool {
+func (h *crashingHost) may(label string) bool {
 	if h.budgets == lifted {
 		return true
 	}
-	if h.spent[what] == nil {
-		h.spent[what] = &allowance{}
+	if h.spent[label] == nil {
+		h.spent[label] = &allowance{}
 	}
-	return h.spent[what].take(time.Now())
+	return h.spent[label].take(time.Now())
 }
 
 // kept returns an error if a budget was exceeded. Then the measurement is invalid.

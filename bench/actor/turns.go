@@ -84,9 +84,9 @@ func (s *subjects) lanes(scenario, name string, q question) (l []*series) {
 // runRounds takes the rounds. Each round asks every lane once, in a new random order, so that no
 // lane always runs after the same other lane.
 func runRounds(ctx context.Context, r *kit.Run, rounds int, lanes []*series) error {
-	draw := rand.New(rand.NewPCG(r.Seed, 0))
+	rng := rand.New(rand.NewPCG(r.Seed, 0))
 	for range rounds {
-		for _, i := range draw.Perm(len(lanes)) {
+		for _, i := range rng.Perm(len(lanes)) {
 			l := lanes[i]
 			if err := ctx.Err(); err != nil {
 				return err

@@ -46,13 +46,13 @@ var Steady = []string{"KiB", "B", "allocations", "objects"}
 // comparable at all.
 func Compare(earlier, later record.Record) ([]Finding, error) {
 	a, b := earlier.Machine, later.Machine
-	for _, of := range []struct{ what, a, b string }{
+	for _, of := range []struct{ label, a, b string }{
 		{"processor", a.CPU, b.CPU}, {"cores", fmt.Sprint(a.Cores), fmt.Sprint(b.Cores)},
 		{"memory", fmt.Sprint(a.Memory), fmt.Sprint(b.Memory)}, {"form", form(earlier), form(later)},
 	} {
 		if of.a != of.b {
 			return nil, fmt.Errorf("these runs cannot be compared: the %s was %s and is %s",
-				of.what, of.a, of.b)
+				of.label, of.a, of.b)
 		}
 	}
 	list := ratios(earlier, later)

@@ -95,13 +95,13 @@ const gatherers = 16
 func (a *audience) gather(ctx context.Context, url string, n int) error {
 	var mu sync.Mutex // guards the audience and left
 	var opening sync.WaitGroup
-	left, failed := n, error(nil)
+	remaining, failed := n, error(nil)
 	for range gatherers {
 		opening.Go(func() {
 			for {
 				mu.Lock()
-				more := left > 0 && failed == nil
-				left--
+				more := remaining > 0 && failed == nil
+				remaining--
 				mu.Unlock()
 				if !more {
 					return

@@ -197,14 +197,14 @@ func chaptersOf(r record.Record) (list []chapter) {
 }
 
 func missing(m record.Missing) string {
-	what := name(m.Subject)
-	if what == "" {
-		what = name(m.Scenario)
+	label := name(m.Subject)
+	if label == "" {
+		label = name(m.Scenario)
 	}
 	if m.Broken {
-		return what + " broke: " + text(m.Reason)
+		return label + " broke: " + text(m.Reason)
 	}
-	return what + " was not measured: " + text(m.Reason)
+	return label + " was not measured: " + text(m.Reason)
 }
 
 // tally counts verdicts. An outstanding gate counts only as Owed.

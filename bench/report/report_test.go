@@ -121,14 +121,14 @@ func pageOf(t *testing.T, list ...record.Record) string {
 
 func TestPageShowsWhatWasMeasured(t *testing.T) {
 	page := pageOf(t, sample(t))
-	for what, want := range map[string]int{
+	for label, want := range map[string]int{
 		`<figure class="chart latencies">`: 3, `<figure class="chart growth">`: 2,
 		`<figure class="chart throughput">`: 1,
 		`class="line own"`:                  6, `class="line c1"`: 6, `class="line c2"`: 6, "✗": 3,
 		"<b>9,000</b>": 1, "From a short run": 1, "it is slow": 1, "&lt;b&gt;direct": 12, "<b>direct": 0,
 	} {
-		if got := strings.Count(page, what); got != want {
-			t.Errorf("%d times %s, want %d", got, what, want)
+		if got := strings.Count(page, label); got != want {
+			t.Errorf("%d times %s, want %d", got, label, want)
 		}
 	}
 	for _, outside := range regexp.MustCompile(

@@ -140,9 +140,9 @@ func lacking(r record.Record) (list []shortfall) {
 			unclear = gather(unclear, c, "")
 		}
 	}
-	add := func(says string, lines []string) {
+	add := func(text string, lines []string) {
 		if len(lines) > 0 {
-			list = append(list, shortfall{says, lines})
+			list = append(list, shortfall{text, lines})
 		}
 	}
 	add("Gates that fail:", lines(fails))
@@ -159,12 +159,12 @@ func lacking(r record.Record) (list []shortfall) {
 		for i, s := range order {
 			order[i] = fmt.Sprintf("%d of `%s`", of[s], escape(name(s)))
 		}
-		says := "This run cannot judge some gates, because their intervals reach over the limit: " +
+		text := "This run cannot judge some gates, because their intervals reach over the limit: " +
 			strings.Join(order, ", ") + "."
 		if !r.Short {
-			says += " A full run fails on them, since a gate that is never judged guards nothing."
+			text += " A full run fails on them, since a gate that is never judged guards nothing."
 		}
-		list = append(list, shortfall{Says: says})
+		list = append(list, shortfall{Says: text})
 	}
 	t := tallyOf(r)
 	if open := t.Goals - t.Reached; open > 0 {
@@ -182,18 +182,18 @@ func lacking(r record.Record) (list []shortfall) {
 
 // group is a set of comparisons with one name, whose cases are shown in one line.
 type group struct {
-	scenario, name, gate, why string
-	cases                     []string
+	scenario, name, gate, reason string
+	cases                        []string
 }
 
-func gather(list []group, c record.Comparison, why string) []group {
+func gather(list []group, c record.Comparison, reason string) []group {
 	row := rowOf(c)
 	i := slices.IndexFunc(list, func(g group) bool {
-		return g.scenario == c.Scenario && g.name == row.Name && g.gate == row.Gate && g.why == why
+		return g.scenario == c.Scenario && g.name == row.Name && g.gate == row.Gate && g.reason == reason
 	})
 	if i < 0 {
 		i, list = len(list), append(list, group{
-			scenario: c.Scenario, name: row.Name, gate: row.Gate, why: why,
+			scenario: c.Scenario, name: row.Name, gate: row.Gate, reason: reason,
 		})
 	}
 	list[i].cases = append(list[i].cases,
@@ -206,8 +206,8 @@ func lines(list []group) (out []string) {
 	for _, g := range list {
 		line := fmt.Sprintf("`%s`: *%s* must be %s. It is %s.", escape(name(g.scenario)), escape(g.name),
 			g.gate, strings.Join(g.cases, ", "))
-		if g.why != "" {
-			line += " The reason: " + escape(g.why) + "."
+		if g.reason != "" {
+			line += " The reason: " + escape(g.reason) + "."
 		}
 		out = append(out, line)
 	}

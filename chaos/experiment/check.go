@@ -81,7 +81,7 @@ func (r *reader) fault(e *Experiment, at string, f *Fault) {
 
 // aims says, for each aim, which keys of a selector it takes besides tenant.
 var aims = map[faults.Aim]struct {
-	what                string
+	label               string
 	tenant, server, row bool
 }{
 	faults.AtHost:    {"the host as a whole", false, false, false},
@@ -99,7 +99,7 @@ func (r *reader) aim(at string, k faults.Kind, f *Fault) {
 	}{{"tenant", aim.tenant}, {"server", aim.server}, {"row", aim.row}} {
 		if where := at + ".at." + part.key; !part.takes && r.has(where) {
 			r.Report(r.position(where), where+" is there",
-				fmt.Sprintf("%s is aimed at %s", k.Name, aim.what),
+				fmt.Sprintf("%s is aimed at %s", k.Name, aim.label),
 				"leave it out")
 		}
 	}

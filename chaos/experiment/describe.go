@@ -79,31 +79,31 @@ func (f Fault) where() string {
 	default:
 		who = "tenant " + who
 	}
-	what := who
+	label := who
 	switch f.Aim {
 	case faults.AtHost:
-		what = "the host"
+		label = "the host"
 	case faults.AtServer, faults.AtProgram:
 		switch f.At.Server {
 		case "":
-			what = "a server of " + who
+			label = "a server of " + who
 		case loadServer:
-			what = "the server of " + who + " that is called"
+			label = "the server of " + who + " that is called"
 		default:
-			what = "server " + f.At.Server + " of " + who
+			label = "server " + f.At.Server + " of " + who
 		}
 	case faults.AtRow:
-		if what = "row " + f.At.Row; !absolute(f.At.Row) {
-			what += " of " + who
+		if label = "row " + f.At.Row; !absolute(f.At.Row) {
+			label += " of " + who
 		}
 		if strings.Contains(f.At.Row, "*") {
-			what += ", drawn"
+			label += ", drawn"
 		}
 	}
 	if f.At.Percent > 0 {
-		what += fmt.Sprintf(", %g of a hundred times", f.At.Percent)
+		label += fmt.Sprintf(", %g of a hundred times", f.At.Percent)
 	}
-	return "At " + what
+	return "At " + label
 }
 
 // when says when a fault strikes and for how long.
@@ -128,8 +128,8 @@ func (f Fault) when() string {
 func (e Experiment) probes() (lines []string) {
 	for _, p := range e.Probes {
 		line := p.Name + ": " + p.Ask
-		if what := p.Row + p.Metric; what != "" {
-			line += " " + what
+		if label := p.Row + p.Metric; label != "" {
+			line += " " + label
 		}
 		if p.Want != "" {
 			line += ", wants " + p.Want
@@ -218,7 +218,7 @@ var needs = []struct {
 // DescribeKind describes a kind of fault.
 func DescribeKind(k faults.Kind) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s.\n\nIt is aimed at %s", k.Name, k.Description, aims[k.Aim].what)
+	fmt.Fprintf(&b, "%s: %s.\n\nIt is aimed at %s", k.Name, k.Description, aims[k.Aim].label)
 	if k.Partial {
 		b.WriteString(", and can strike some of a hundred times")
 	}

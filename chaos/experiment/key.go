@@ -43,7 +43,7 @@ const (
 )
 
 // mistake says why a value is refused and what to do about it.
-type mistake struct{ why, do string }
+type mistake struct{ reason, do string }
 
 func line[T any](low, high int, at func(*T) *string) kind[T] {
 	return kind[T]{want: fmt.Sprintf("text, %d to %d bytes", low, high),

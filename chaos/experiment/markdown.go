@@ -94,7 +94,7 @@ mcpd chaos run --short mine.yaml --target acme --key acme=env:ACME --key globex=
 			is += "; it contends"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Name, strings.Join(k.Rows, " "),
-			aims[k.Aim].what, strings.Join(needWords(k.Needs), ", "), cell(is))
+			aims[k.Aim].label, strings.Join(needWords(k.Needs), ", "), cell(is))
 	}
 	b.WriteString("\n| parameter | value | default | what |\n|---|---|---|---|\n")
 	for _, k := range faults.Kinds {

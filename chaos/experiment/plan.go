@@ -53,21 +53,21 @@ func when(d time.Duration) string { return fmt.Sprintf("%.3fs", d.Seconds()) }
 
 // hits describes the target of the strike.
 func (s Strike) hits() string {
-	what := "the host"
+	label := "the host"
 	switch {
 	case s.RowUndecided:
-		what = "one of " + s.Row + " that is there when the faults begin"
+		label = "one of " + s.Row + " that is there when the faults begin"
 	case s.Row != "":
-		what = s.Row
+		label = s.Row
 	case s.Server != "":
-		if what = "server " + s.Server + " of " + s.Tenant; s.AnyServer {
-			what += ", or another that runs"
+		if label = "server " + s.Server + " of " + s.Tenant; s.AnyServer {
+			label += ", or another that runs"
 		}
 	case s.Tenant != "":
-		what = "tenant " + s.Tenant
+		label = "tenant " + s.Tenant
 	}
 	if s.Percent > 0 {
-		what += fmt.Sprintf(", %g %%", s.Percent)
+		label += fmt.Sprintf(", %g %%", s.Percent)
 	}
-	return what
+	return label
 }

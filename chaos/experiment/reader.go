@@ -54,7 +54,7 @@ func defaults[T any](keys []key[T]) (t T) {
 			continue
 		}
 		if m := k.kind.set(&t, k.def); m != nil {
-			panic("experiment: the default of " + k.name + " is refused: " + m.why)
+			panic("experiment: the default of " + k.name + " is refused: " + m.reason)
 		}
 	}
 	return t
@@ -63,18 +63,18 @@ func defaults[T any](keys []key[T]) (t T) {
 // mapping reads the keys of one level into t.
 func mapping[T any](r *reader, t *T, path string, keys []key[T], y ast.Node) {
 	r.where[path] = document.At(y)
-	what := path
+	label := path
 	if path == "" {
-		what = "an experiment"
+		label = "an experiment"
 	}
-	pairs, ok := r.Pairs(y, what)
+	pairs, ok := r.Pairs(y, label)
 	if r.broken[path] = !ok; len(pairs) > 0 {
 		r.where[path] = pairs[0].Name.At
 	}
 	for _, pair := range pairs {
 		i := slices.IndexFunc(keys, func(k key[T]) bool { return k.name == pair.Name.Text })
 		if i < 0 {
-			r.unknown(what, pair.Name, keyNames(keys))
+			r.unknown(label, pair.Name, keyNames(keys))
 			r.broken[path] = true
 			continue
 		}
@@ -102,13 +102,13 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-func (r *reader) unknown(what string, name document.Name, names []string) {
+func (r *reader) unknown(label string, name document.Name, names []string) {
 	do := "it takes none"
 	if len(names) > 0 {
 		do = document.DidYouMean(name.Text, names, "the keys here are "+strings.Join(names, ", "))
 	}
 	r.Report(name.At, fmt.Sprintf("unknown key %q", document.Printable(name.Text)),
-		what+" has no such key", do)
+		label+" has no such key", do)
 }
 
 // text reads one text, number or boolean.
@@ -127,7 +127,7 @@ func (r *reader) text(path string, y ast.Node, want form, set func(text string) 
 			"write it without quotes or unit")
 	default:
 		if m := set(raw); m != nil {
-			r.Report(document.At(y), fmt.Sprintf("%s is %q", path, shown), m.why, m.do)
+			r.Report(document.At(y), fmt.Sprintf("%s is %q", path, shown), m.reason, m.do)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (e Experiment) Schedule(tree faults.Tree, roles Roles, seed uint64) ([]Stri
 func (e Experiment) Outline(tree faults.Tree, roles Roles, seed uint64) ([]Strike, error) {
 	var strikes []Strike
 	for i, f := range e.Faults {
-		draw := rand.New(rand.NewPCG(seed, uint64(i)))
+		rng := rand.New(rand.NewPCG(seed, uint64(i)))
 		f.At.Server = e.Load.server(f.At.Server)
 		for n := 0; f.Times == 0 || n < f.Times; n++ {
 			at := f.After + time.Duration(n)*f.Every
@@ -153,10 +153,10 @@ func (e Experiment) Outline(tree faults.Tree, roles Roles, seed uint64) ([]Strik
 				At: at, For: f.lasts(e.Phases.Fault - at), Fault: i, Kind: f.Kind, Percent: f.At.Percent,
 				With: roles.fill(f.Params),
 			}
-			if err := s.aim(f, tree, roles, draw); err != nil {
+			if err := s.aim(f, tree, roles, rng); err != nil {
 				return nil, fmt.Errorf("fault %d, %s: %w", i+1, f.Kind, err)
 			}
-			s.Seed = draw.Uint64()
+			s.Seed = rng.Uint64()
 			strikes = append(strikes, s)
 		}
 	}
@@ -177,18 +177,18 @@ func (l Load) server(said string) string {
 }
 
 // lasts returns the length of a strike when that much of the phase is left.
-func (f Fault) lasts(left time.Duration) time.Duration {
+func (f Fault) lasts(remaining time.Duration) time.Duration {
 	switch {
 	case f.For > 0:
-		return min(f.For, left)
+		return min(f.For, remaining)
 	case f.Every > 0:
-		return min(f.Every, left)
+		return min(f.Every, remaining)
 	}
-	return left
+	return remaining
 }
 
 // aim chooses the target of the strike.
-func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) error {
+func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, rng *rand.Rand) error {
 	switch f.At.Tenant {
 	case "":
 	case Target:
@@ -197,7 +197,7 @@ func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) er
 		if len(roles.Bystanders) == 0 {
 			return fmt.Errorf("there is no bystander to hit")
 		}
-		s.Tenant = roles.Bystanders[draw.IntN(len(roles.Bystanders))]
+		s.Tenant = roles.Bystanders[rng.IntN(len(roles.Bystanders))]
 	default:
 		s.Tenant = f.At.Tenant
 	}
@@ -209,11 +209,11 @@ func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) er
 	var err error
 	switch f.Aim {
 	case faults.AtServer, faults.AtProgram:
-		what, servers := strings.TrimSpace("server "+f.At.Server)+" of "+s.Tenant, tree.Servers(s.Tenant)
+		label, servers := strings.TrimSpace("server "+f.At.Server)+" of "+s.Tenant, tree.Servers(s.Tenant)
 		if f.Aim == faults.AtProgram && slices.ContainsFunc(servers, f.at) {
-			what, servers = what+" that is a program", tree.Programs(s.Tenant)
+			label, servers = label+" that is a program", tree.Programs(s.Tenant)
 		}
-		s.Server, err = choose(draw, what, servers, f.at)
+		s.Server, err = choose(rng, label, servers, f.at)
 		s.AnyServer = f.Aim == faults.AtProgram && f.At.Server == ""
 	case faults.AtRow:
 		pattern := roles.Expand(f.At.Row)
@@ -221,7 +221,7 @@ func (s *Strike) aim(f Fault, tree faults.Tree, roles Roles, draw *rand.Rand) er
 			pattern = faults.TenantPath(s.Tenant) + "/" + pattern
 		}
 		all := tree.Paths()
-		s.Row, err = choose(draw, "row "+pattern, all, func(path string) bool {
+		s.Row, err = choose(rng, "row "+pattern, all, func(path string) bool {
 			return faults.Match(pattern, path)
 		})
 		if above, _, pool := strings.Cut(pattern, "/*"); err != nil && pool &&
@@ -254,7 +254,7 @@ func (f Fault) at(server string) bool { return f.At.Server == "" || server == f.
 
 // choose chooses one of the names that fit. The result does not depend on the order of the names,
 // because rows of a pool change places.
-func choose(draw *rand.Rand, what string, all []string, fits func(string) bool) (string, error) {
+func choose(rng *rand.Rand, label string, all []string, fits func(string) bool) (string, error) {
 	var list []string
 	for _, name := range all {
 		if fits(name) {
@@ -262,10 +262,10 @@ func choose(draw *rand.Rand, what string, all []string, fits func(string) bool) 
 		}
 	}
 	if len(list) == 0 {
-		return "", missing(what)
+		return "", missing(label)
 	}
 	slices.Sort(list)
-	return list[draw.IntN(len(list))], nil
+	return list[rng.IntN(len(list))], nil
 }
 
-func missing(what string) error { return fmt.Errorf("there is no %s now", what) }
+func missing(label string) error { return fmt.Errorf("there is no %s now", label) }

@@ -106,7 +106,7 @@ func readRestarts(r *reader, x *Expect, path string, y ast.Node) {
 	for _, pair := range pairs {
 		if m := badPattern(pair.Name.Text); m != nil {
 			r.Report(pair.Name.At, fmt.Sprintf("%s has %q", path, document.Printable(pair.Name.Text)),
-				m.why, m.do)
+				m.reason, m.do)
 			continue
 		}
 		at := join(path, pair.Name.Text)

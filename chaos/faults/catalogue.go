@@ -27,7 +27,7 @@ var Catalogue = []Entry{
 		Tests: "supervisor/otp.TestAPanicOfAnOwnedGoroutineIsACrash " +
 			"internal/tools/lint.TestRulesFindWhatTheyForbid"},
 	{ID: "F05", Description: "an actor hangs",
-		Tests: "chaos.TestChaosHungActorsAreReplaced supervisor/otp.TestAnAbandonedWorkerIsFencedOff " +
+		Tests: "chaos.TestChaosHungActorsAreReplaced supervisor/otp.TestIsolatedWorkerHasNoEffect " +
 			"supervisor/otp.TestHungGoroutinesAreBounded"},
 	{ID: "F06", Description: "an actor spins",
 		Tests: "supervisor/otp.TestAStuckWorkerIsReportedAndReplaced"},

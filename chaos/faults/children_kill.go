@@ -41,15 +41,15 @@ const (
 
 // killedServers is all servers of a tenant that were killed at once, until they are back.
 type killedServers struct {
-	site   *Site
-	at     time.Time
-	paths  map[string]int // the rows of the servers, and the process that each had
-	stop   context.CancelFunc
-	over   sync.WaitGroup
-	left   int   // servers that are not back
-	err    error // of the last look
-	starts []int // start times of the servers that are back, in ticks
-	found  map[string][]float64
+	site      *Site
+	at        time.Time
+	paths     map[string]int // the rows of the servers, and the process that each had
+	stop      context.CancelFunc
+	over      sync.WaitGroup
+	remaining int   // servers that are not back
+	err       error // of the last look
+	starts    []int // start times of the servers that are back, in ticks
+	found     map[string][]float64
 }
 
 // killServers kills all servers of the tenant and starts to watch for their return.
@@ -86,7 +86,7 @@ func killServers(ctx context.Context, s *Site) (*killedServers, error) {
 	if len(held) == 0 {
 		return nil, fmt.Errorf("servers of %s: %w", s.Tenant, ErrNoChild)
 	}
-	m.at, m.left = time.Now(), len(m.paths)
+	m.at, m.remaining = time.Now(), len(m.paths)
 	for _, p := range held {
 		if err := p.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return nil, err
@@ -104,7 +104,7 @@ func (m *killedServers) watch(ctx context.Context) {
 		var tree Tree
 		if tree, m.err = m.site.Host.Tree(ctx); m.err == nil {
 			away = m.look(tree, away)
-			if m.left = len(away); m.left == 0 {
+			if m.remaining = len(away); m.remaining == 0 {
 				m.measure(time.Since(m.at))
 				return
 			}
@@ -157,8 +157,8 @@ func (m *killedServers) heal(ctx context.Context) error {
 	defer context.AfterFunc(ctx, m.stop)()
 	m.over.Wait()
 	m.stop()
-	if m.left > 0 {
-		return errors.Join(fmt.Errorf("%d of %d servers are not back after %s", m.left, len(m.paths),
+	if m.remaining > 0 {
+		return errors.Join(fmt.Errorf("%d of %d servers are not back after %s", m.remaining, len(m.paths),
 			time.Since(m.at).Round(time.Millisecond)), m.err)
 	}
 	return nil

@@ -46,9 +46,9 @@ var clientHalfOpen = Kind{
 		var deaf sync.WaitGroup
 		deaf.Add(clients)
 		first := make([]sync.Once, clients)
-		l := begin(ctx, s, clients, retryWait, func(ctx context.Context, hand int) (int, error) {
-			defer first[hand].Do(deaf.Done)
-			conn, err := s.Client.asked(ctx, headers[hand], http.MethodGet, "")
+		l := begin(ctx, s, clients, retryWait, func(ctx context.Context, cursor int) (int, error) {
+			defer first[cursor].Do(deaf.Done)
+			conn, err := s.Client.asked(ctx, headers[cursor], http.MethodGet, "")
 			if err != nil {
 				return 0, err
 			}
@@ -58,7 +58,7 @@ var clientHalfOpen = Kind{
 			if err := deafen(conn, true); err != nil {
 				return 0, err
 			}
-			first[hand].Do(deaf.Done)
+			first[cursor].Do(deaf.Done)
 			select {
 			case <-ctx.Done():
 				return 1, nil

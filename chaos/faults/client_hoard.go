@@ -133,8 +133,8 @@ const spareDescriptors = 500
 
 // limitToDescriptors limits a number of connections to the descriptors that this process has left.
 // If it lowers the number, it also returns a text that says so.
-func limitToDescriptors(clients, left int) (int, string) {
-	most := max(1, left-spareDescriptors)
+func limitToDescriptors(clients, remaining int) (int, string) {
+	most := max(1, remaining-spareDescriptors)
 	if clients <= most {
 		return clients, ""
 	}

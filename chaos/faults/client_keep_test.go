@@ -74,8 +74,8 @@ func TestHalfHeadersAreKeptUntilTheFaultIsOver(t *testing.T) {
 // A fault opens no more connections than there are descriptors for, and says so.
 func TestConnectionsAreAsManyAsThereAreDescriptorsFor(t *testing.T) {
 	for _, c := range []struct {
-		clients, left, want int
-		cut                 bool
+		clients, remaining, want int
+		cut                      bool
 	}{
 		{18_000, 19_000, 18_000, false},
 		{18_000, 18_500, 18_000, false},
@@ -83,13 +83,13 @@ func TestConnectionsAreAsManyAsThereAreDescriptorsFor(t *testing.T) {
 		{18_000, 1024, 524, true},
 		{18_000, 100, 1, true},
 	} {
-		n, says := limitToDescriptors(c.clients, c.left)
-		if n != c.want || strings.Contains(says, "of 18000: there are no more descriptors") != c.cut {
-			t.Errorf("%d of %d: %d%s, want %d", c.clients, c.left, n, says, c.want)
+		n, text := limitToDescriptors(c.clients, c.remaining)
+		if n != c.want || strings.Contains(text, "of 18000: there are no more descriptors") != c.cut {
+			t.Errorf("%d of %d: %d%s, want %d", c.clients, c.remaining, n, text, c.want)
 		}
 	}
-	if left := descriptorsLeft(); left < 10 {
-		t.Errorf("%d descriptors are left", left)
+	if remaining := descriptorsLeft(); remaining < 10 {
+		t.Errorf("%d descriptors are left", remaining)
 	}
 }
 

@@ -62,13 +62,13 @@ const returnTime = 10 * time.Second
 const handshakes = 16
 
 func (c *crowd) open(ctx context.Context) error {
-	turns, errs := make(chan struct{}, handshakes), make([]error, len(c.sessions))
+	slots, errs := make(chan struct{}, handshakes), make([]error, len(c.sessions))
 	var all sync.WaitGroup
 	for i := range c.sessions {
-		turns <- struct{}{}
+		slots <- struct{}{}
 		all.Go(func() {
 			c.sessions[i], errs[i] = c.client.session(ctx)
-			<-turns
+			<-slots
 		})
 	}
 	all.Wait()

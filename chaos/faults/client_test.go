@@ -52,7 +52,7 @@ func TestWrongHostsAreFoundOut(t *testing.T) {
 	for _, c := range []struct {
 		kind Kind
 		with Values
-		says string
+		text string
 	}{
 		{clientSameID, Values{"clients": 2}, `of id 1 was answered with "another's"`},
 		{clientCancel, Values{"clients": 1}, "call "},
@@ -73,8 +73,8 @@ func TestWrongHostsAreFoundOut(t *testing.T) {
 			if err := in.Heal(t.Context()); err != nil && !errors.Is(err, errViolation) {
 				t.Errorf("heal: %v", err)
 			}
-			if !errors.Is(wrong, errViolation) || !strings.Contains(wrong.Error(), c.says) {
-				t.Errorf("%v, want %q", wrong, c.says)
+			if !errors.Is(wrong, errViolation) || !strings.Contains(wrong.Error(), c.text) {
+				t.Errorf("%v, want %q", wrong, c.text)
 			}
 		})
 	}

@@ -30,7 +30,7 @@ var errViolation = errors.New("the host is wrong")
 // returns how often that call has struck. The loop ends by heal, or after twice the fault's
 // duration if nobody heals it.
 func begin(ctx context.Context, s *Site, hands int, wait time.Duration,
-	do func(ctx context.Context, hand int) (hits int, err error)) *loop {
+	do func(ctx context.Context, cursor int) (hits int, err error)) *loop {
 	return beginApart(ctx, s, hands, wait, 0, do)
 }
 
@@ -41,19 +41,19 @@ func begin(ctx context.Context, s *Site, hands int, wait time.Duration,
 // the process that measures the host, and each garbage collection scans the stack of every
 // goroutine.
 func beginApart(ctx context.Context, s *Site, hands int, wait, apart time.Duration,
-	do func(ctx context.Context, hand int) (hits int, err error)) *loop {
+	do func(ctx context.Context, cursor int) (hits int, err error)) *loop {
 	l := &loop{waiting: make([]*time.Timer, hands)}
 	ctx, l.stop = context.WithTimeout(context.WithoutCancel(ctx), 2*s.Duration)
 	begun := time.Now()
-	for hand := range hands {
-		l.later(ctx, hand, begun.Add(time.Duration(hand)*apart), wait, do)
+	for cursor := range hands {
+		l.later(ctx, cursor, begun.Add(time.Duration(cursor)*apart), wait, do)
 	}
 	return l
 }
 
 // later schedules a run of a worker for the time due, and its next run after wait.
 func (l *loop) later(ctx context.Context, hand int, due time.Time, wait time.Duration,
-	do func(ctx context.Context, hand int) (int, error)) {
+	do func(ctx context.Context, cursor int) (int, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.healed {

@@ -18,11 +18,11 @@ import (
 )
 
 // until waits for something that happens elsewhere.
-func until(t *testing.T, what string, ok func() bool) {
+func until(t *testing.T, label string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s did not come", what)
+			t.Fatalf("%s did not come", label)
 		}
 	}
 }

@@ -76,11 +76,11 @@ func TestServersThatCannotBeToldAreFoundOut(t *testing.T) {
 		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			w.Header().Set("Content-Type", "application/json")
-			says, id := `"result":{"protocolVersion":"2025-11-25"}`, "1"
+			text, id := `"result":{"protocolVersion":"2025-11-25"}`, "1"
 			if strings.Contains(string(body), "misbehave") {
-				says, id = test.answer, "2"
+				text, id = test.answer, "2"
 			}
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, id, says)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, id, text)
 		})
 		s := atClient(k, url, nil)
 		s.Tenant, s.Server = "acme", "demo"

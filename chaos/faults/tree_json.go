@@ -39,8 +39,8 @@ func appendRows(t Tree, n node) Tree {
 	t = append(t, Row{
 		n.Path, n.Type, n.Status, n.State, n.Link, n.Server, n.PID, n.Restarts, n.Incarnation, n.Mailbox,
 	})
-	for _, kid := range n.Children {
-		t = appendRows(t, kid)
+	for _, child := range n.Children {
+		t = appendRows(t, child)
 	}
 	return t
 }

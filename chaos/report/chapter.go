@@ -59,14 +59,14 @@ func (c *chapter) remark(r *record.Record) {
 // troubleOf says that a fault could not be injected, or that it went wrong. It returns nothing if
 // all went well.
 func troubleOf(s record.Strike) string {
-	says, why := "Not injected", s.Error
-	if why == "" {
-		says, why = "Went wrong", s.Wrong
+	says, reason := "Not injected", s.Error
+	if reason == "" {
+		says, reason = "Went wrong", s.Wrong
 	}
-	if why == "" {
+	if reason == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s: %s at %s: %s", says, name(s.Kind), name(s.Target), text(why))
+	return fmt.Sprintf("%s: %s at %s: %s", says, name(s.Kind), name(s.Target), text(reason))
 }
 
 func tilesOf(s summary) []tile {
@@ -105,17 +105,17 @@ func declared(e record.Experiment) (list []string) {
 	}
 	for _, p := range slices.Sorted(maps.Keys(e.Restarts)) {
 		least, most := e.Restarts[p][0], e.Restarts[p][1]
-		says := fmt.Sprintf("%s to %s restarts", chart.Count(least), chart.Count(most))
+		text := fmt.Sprintf("%s to %s restarts", chart.Count(least), chart.Count(most))
 		switch {
 		case least == most:
-			says = countNoun(least, "restart", "restarts")
+			text = countNoun(least, "restart", "restarts")
 		case most > countless:
-			says = "at least " + countNoun(least, "restart", "restarts")
+			text = "at least " + countNoun(least, "restart", "restarts")
 		}
 		if i := slices.Index(list, name(p)); i >= 0 {
-			list[i] += ": " + says
+			list[i] += ": " + text
 		} else {
-			list = append(list, name(p)+": "+says)
+			list = append(list, name(p)+": "+text)
 		}
 	}
 	return list[:min(len(list), maxList)]
@@ -163,9 +163,9 @@ func order(groups []record.Group) string {
 }
 
 // first returns at most most entries of a list, and notes how many are left out.
-func first[T any](c *chapter, what string, list []T, most int) []T {
+func first[T any](c *chapter, label string, list []T, most int) []T {
 	if rest := len(list) - most; rest > 0 {
-		c.Left[what] = "… " + countNoun(rest, "more", "more")
+		c.Left[label] = "… " + countNoun(rest, "more", "more")
 		return list[:most]
 	}
 	return list

@@ -56,18 +56,18 @@ func histogramsOf(r *record.Record) (list []histograms) {
 			})
 		}
 		for _, p := range []struct {
-			name, says string
+			name, text string
 			of         record.Calls
 		}{{record.Baseline, "before", t.Before}, {record.Fault, "during", t.During},
 			{record.Heal, "after", t.Healing}} {
-			h.Rows = append(h.Rows, histogramOf(r, role.role, p.name, p.says, p.of, low, high))
+			h.Rows = append(h.Rows, histogramOf(r, role.role, p.name, p.text, p.of, low, high))
 		}
 		list = append(list, h)
 	}
 	return list
 }
 
-func histogramOf(r *record.Record, role, phase, says string, of record.Calls,
+func histogramOf(r *record.Record, role, phase, text string, of record.Calls,
 	low, high int) histogram {
 	bins := make([]uint64, (high-low)*perDecade)
 	place := func(ms float64) float64 { // 0 to 1
@@ -77,7 +77,7 @@ func histogramOf(r *record.Record, role, phase, says string, of record.Calls,
 		return min(max((math.Log10(ms)-float64(low))/float64(high-low), 0), 1)
 	}
 	h := histogram{
-		Phase: says, Calls: of.OK,
+		Phase: text, Calls: of.OK,
 		Quantiles: "p50 " + millis(of.P50) + " · p99 " + millis(of.P99) + " · p99.9 " + millis(of.P999),
 	}
 	most := uint64(0)

@@ -48,8 +48,8 @@ const runItself = "E1"
 
 // stateOf returns the gravest state that applies.
 func stateOf(r *record.Record) state {
-	is := func(what string) bool {
-		return slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool { return v.Result == what })
+	is := func(label string) bool {
+		return slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool { return v.Result == label })
 	}
 	switch {
 	case slices.ContainsFunc(r.Verdicts, func(v record.Verdict) bool {
@@ -88,9 +88,9 @@ func verdictState(is string) state {
 }
 
 // having returns the ids of the verdicts with that result.
-func having(r *record.Record, what string) (ids []string) {
+func having(r *record.Record, label string) (ids []string) {
 	for _, v := range r.Verdicts {
-		if v.Result == what {
+		if v.Result == label {
 			ids = append(ids, name(v.ID))
 		}
 	}

@@ -128,7 +128,7 @@ func hurt(t tally) string {
 
 // healing lists the figures that say how fast the host healed while the fault lasted, in the order
 // of the steps of healing.
-var healing = []struct{ figure, says string }{
+var healing = []struct{ figure, text string }{
 	{"detect_ms", "found out within "}, {"down_ms", "servers back within "},
 	{"restart_ms", "rows restarted within "},
 }
@@ -165,7 +165,7 @@ func healed(r *record.Record) string {
 	need := due(r)
 	for _, h := range healing {
 		if f, took, ok := slowest(h.figure); ok && need > 0 && len(f.Samples) >= need {
-			steps = append(steps, h.says+quantity(took, f.Unit))
+			steps = append(steps, h.text+quantity(took, f.Unit))
 		}
 	}
 	if len(steps) > 0 {

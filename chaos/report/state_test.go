@@ -70,9 +70,9 @@ func TestRestartsAreThoseOfTheVerdict(t *testing.T) {
 	}
 	const want = 5
 	for _, v := range verdict.Judge(r) {
-		if says := fmt.Sprint(want, " restarts,"); v.ID == "I9" &&
-			(v.Result != record.Pass || !strings.HasPrefix(v.Found, says)) {
-			t.Errorf("I9: %s, %s; want %s", v.Result, v.Found, says)
+		if text := fmt.Sprint(want, " restarts,"); v.ID == "I9" &&
+			(v.Result != record.Pass || !strings.HasPrefix(v.Found, text)) {
+			t.Errorf("I9: %s, %s; want %s", v.Result, v.Found, text)
 		}
 	}
 	if got := summarize(&r).Restarts; got != want {

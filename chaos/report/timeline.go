@@ -129,10 +129,10 @@ func strikeTicks(r *record.Record, a axis, kind string) string {
 }
 
 // named adds the number of joined spans to the text of each span that stands for several.
-func named(spans []span, what string) []span {
+func named(spans []span, label string) []span {
 	for i, s := range spans {
 		if s.Count > 1 {
-			spans[i].Text = chart.Count(s.Count) + " " + what + s.Text
+			spans[i].Text = chart.Count(s.Count) + " " + label + s.Text
 		}
 	}
 	return spans

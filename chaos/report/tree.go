@@ -40,21 +40,21 @@ func treeOf(r *record.Record) []treeLine {
 		at, path := root, ""
 		for _, id := range strings.SplitN(row.Path, "/", maxDepth) {
 			path += "/" + id
-			kid := index[path]
-			if kid == nil {
-				kid = &branch{id: id}
-				index[path] = kid
-				at.children = append(at.children, kid)
+			child := index[path]
+			if child == nil {
+				child = &branch{id: id}
+				index[path] = child
+				at.children = append(at.children, child)
 			}
-			at = kid
+			at = child
 		}
 		at.row, at.anew = row, began[row.Path]
 	}
 	root.count()
 	d := drawer{hurt: maxHurt, unhurt: maxUnhurt}
 	lines := d.below(root, "")
-	if d.left > 0 {
-		lines = append(lines, treeLine{Name: "… " + countNoun(d.left, "more row", "more rows")})
+	if d.remaining > 0 {
+		lines = append(lines, treeLine{Name: "… " + countNoun(d.remaining, "more row", "more rows")})
 	}
 	return lines
 }
@@ -69,34 +69,34 @@ func (b *branch) count() {
 	if b.row != nil {
 		b.rows = 1
 	}
-	for _, kid := range b.children {
-		kid.count()
-		b.hurt = b.hurt || kid.hurt
-		b.rows += kid.rows
+	for _, child := range b.children {
+		child.count()
+		b.hurt = b.hurt || child.hurt
+		b.rows += child.rows
 	}
 }
 
 // drawer draws no more lines than its bounds allow.
-type drawer struct{ hurt, unhurt, left int }
+type drawer struct{ hurt, unhurt, remaining int }
 
 func (d *drawer) below(b *branch, lead string) (lines []treeLine) {
 	var hurt, unhurt []*branch
-	for _, kid := range b.children {
-		if kid.hurt {
-			hurt = append(hurt, kid)
+	for _, child := range b.children {
+		if child.hurt {
+			hurt = append(hurt, child)
 		} else {
-			unhurt = append(unhurt, kid)
+			unhurt = append(unhurt, child)
 		}
 	}
-	for i, kid := range hurt {
+	for i, child := range hurt {
 		if d.hurt == 0 {
-			d.left += kid.rows
+			d.remaining += child.rows
 			continue
 		}
 		d.hurt--
 		last := i == len(hurt)-1 && len(unhurt) == 0
-		lines = append(lines, lineOf(kid, lead, last, b.id == ""))
-		lines = append(lines, d.below(kid, lead+bar(last, b.id == ""))...)
+		lines = append(lines, lineOf(child, lead, last, b.id == ""))
+		lines = append(lines, d.below(child, lead+bar(last, b.id == ""))...)
 	}
 	if len(unhurt) > 0 {
 		lines = append(lines, d.fold(unhurt, lead, b.id == ""))
@@ -160,7 +160,7 @@ func (d *drawer) fold(list []*branch, lead string, root bool) treeLine {
 	put = func(list []*branch, lead string) {
 		for i, b := range list {
 			if d.unhurt == 0 {
-				d.left += b.rows
+				d.remaining += b.rows
 				continue
 			}
 			d.unhurt--

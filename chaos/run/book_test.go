@@ -31,7 +31,7 @@ func call(due, took time.Duration, is load.Outcome, err error) load.Call {
 
 // Every call is counted in the phase and the second in which it was due, however it ends, and the
 // counts add up.
-func TestBooksBalance(t *testing.T) {
+func TestLedgerBalances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := books()
 		phases := map[string]uint64{}

@@ -19,9 +19,10 @@ func TestSessionsThatComeAndGoLeaveRoom(t *testing.T) {
 		}
 		f.add(crash)
 	}
-	list, left, err := f.records(time.Now())
-	if err != nil || len(list) != maxPassing+3*maxEvents/10 || left != 12*maxEvents/10-maxPassing {
-		t.Errorf("%d events, %d left out, %v", len(list), left, err)
+	list, remaining, err := f.records(time.Now())
+	if err != nil || len(list) != maxPassing+3*maxEvents/10 ||
+		remaining != 12*maxEvents/10-maxPassing {
+		t.Errorf("%d events, %d left out, %v", len(list), remaining, err)
 	}
 	for range maxEvents {
 		f.add(crash)

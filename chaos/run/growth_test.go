@@ -8,7 +8,7 @@ import (
 
 func TestMemoryThatIsKeptGrows(t *testing.T) {
 	for _, test := range []struct {
-		what    string
+		label   string
 		minutes int
 		bytes   func(second int) float64
 		want    float64
@@ -28,7 +28,7 @@ func TestMemoryThatIsKeptGrows(t *testing.T) {
 			g.see(time.Duration(s)*time.Second, test.bytes(max(s, 0)))
 		}
 		if got, ok := g.hourly(); ok != test.ok || math.Abs(got-test.want) > 0.05 {
-			t.Errorf("%s: %.2f %%, %t; want %.2f", test.what, got, ok, test.want)
+			t.Errorf("%s: %.2f %%, %t; want %.2f", test.label, got, ok, test.want)
 		}
 	}
 }

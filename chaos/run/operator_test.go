@@ -98,11 +98,11 @@ func operate(t *testing.T, h *host) *operator {
 	}, AllowProduction: true}, "trial-1")
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t *testing.T, label string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("after %v: not %s", patience, what)
+			t.Fatalf("after %v: not %s", patience, label)
 		}
 	}
 }

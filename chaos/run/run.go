@@ -58,9 +58,9 @@ func (r *run) clientOf(tenant string) faults.Client {
 // broken, and why.
 func Run(ctx context.Context, o Options) (record.Record, error) {
 	// for names and nonces, which must differ between runs
-	draw := rand.New(rand.NewPCG(o.Seed, uint64(time.Now().UnixNano())))
+	rng := rand.New(rand.NewPCG(o.Seed, uint64(time.Now().UnixNano())))
 	r := &run{
-		Options: o, operator: newOperator(o, fmt.Sprintf("%s-%x", o.Experiment.Name, draw.Uint32())),
+		Options: o, operator: newOperator(o, fmt.Sprintf("%s-%x", o.Experiment.Name, rng.Uint32())),
 		peaks: newPeaks(),
 	}
 	if err := r.prepare(ctx); err != nil {
@@ -73,10 +73,10 @@ func Run(ctx context.Context, o Options) (record.Record, error) {
 			disconnect(closing, t.sessions)
 		}
 	}()
-	if err := r.connect(ctx, draw); err != nil {
+	if err := r.connect(ctx, rng); err != nil {
 		return record.Record{}, err
 	}
-	return r.carryOut(ctx, draw)
+	return r.carryOut(ctx, rng)
 }
 
 // prepare queries the host and assigns the roles.
@@ -160,7 +160,7 @@ func (r *run) able(ctx context.Context) error {
 }
 
 // connect opens all sessions and makes calls until everything is warm.
-func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
+func (r *run) connect(ctx context.Context, rng *rand.Rand) error {
 	for i, tenant := range append([]string{r.roles.Target}, r.roles.Bystanders...) {
 		role := record.Bystander
 		if i == 0 {
@@ -185,7 +185,7 @@ func (r *run) connect(ctx context.Context, draw *rand.Rand) error {
 		seconds = warmSecondsShort
 	}
 	for i, t := range r.traffic {
-		own := rand.New(rand.NewPCG(draw.Uint64(), 0))
+		own := rand.New(rand.NewPCG(rng.Uint64(), 0))
 		warmed.Go(func() { errs[i] = t.warm(ctx, seconds, r.Experiment.Load, own, alive, r.say) })
 	}
 	warmed.Wait()
@@ -251,7 +251,7 @@ func (r *run) targets(ctx context.Context) error {
 }
 
 // carryOut carries out the run. It always returns with everything healed and nothing in progress.
-func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record, err error) {
+func (r *run) carryOut(ctx context.Context, rng *rand.Rand) (out record.Record, err error) {
 	if err := r.operator.feed.begin(ctx); err != nil {
 		return out, err
 	}
@@ -261,7 +261,7 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 	defer end()
 	owned.Go(func() { r.operator.feed.follow(always) })
 	for _, t := range r.traffic {
-		t.countEffects(ctx, draw.Uint64())
+		t.countEffects(ctx, rng.Uint64())
 		t.listener.checkTool(ctx)
 	}
 	before, err := r.measureIdle(ctx)
@@ -320,9 +320,9 @@ func (r *run) carryOut(ctx context.Context, draw *rand.Rand) (out record.Record,
 	}
 	end()
 	owned.Wait()
-	events, left, err := r.operator.feed.records(r.begun)
-	if left > 0 {
-		r.say("%d events of sessions that came and went are left out of the record", left)
+	events, remaining, err := r.operator.feed.records(r.begun)
+	if remaining > 0 {
+		r.say("%d events of sessions that came and went are left out of the record", remaining)
 	}
 	if err != nil && out.Aborted == "" {
 		out.Aborted = err.Error()
@@ -354,12 +354,12 @@ func (r *run) phases(ctx context.Context, ends []time.Duration) (list []record.P
 			break
 		}
 		from := r.now()
-		left := time.Until(r.begun.Add(ends[i]))
-		r.say("%s: %s", name, left.Round(time.Second))
+		remaining := time.Until(r.begun.Add(ends[i]))
+		r.say("%s: %s", name, remaining.Round(time.Second))
 		if name == record.Fault {
-			done = r.fault(ctx, left)
+			done = r.fault(ctx, remaining)
 		} else {
-			_ = sleep(ctx, left) // whatever ends it, the phase is over
+			_ = sleep(ctx, remaining) // whatever ends it, the phase is over
 		}
 		list = append(list, record.Phase{Name: name, From: from, To: r.now()})
 	}

@@ -56,7 +56,7 @@ func (l *listener) listen(ctx context.Context, begun time.Time, late, lasts, tim
 	if l.rate == 0 || l.order.Unavailable != "" {
 		return
 	}
-	draw := rand.New(rand.NewPCG(run, 1))
+	rng := rand.New(rand.NewPCG(run, 1))
 	ledger := load.NewLedger(run)
 	session := l.client.current()
 	on := load.NewListener(session)
@@ -72,9 +72,9 @@ func (l *listener) listen(ctx context.Context, begun time.Time, late, lasts, tim
 			session, on = now, load.NewListener(now)
 		}
 		o := load.ListenOptions{
-			Tool: l.tool, Steps: stepsOfCall, MS: msOfStep, Timeout: timeout, Cut: draw.IntN(stepsOfCall),
+			Tool: l.tool, Steps: stepsOfCall, MS: msOfStep, Timeout: timeout, Cut: rng.IntN(stepsOfCall),
 		}
-		o.Back = draw.IntN(max(1, o.Cut))
+		o.Back = rng.IntN(max(1, o.Cut))
 		due, nonce := time.Now(), ledger.Issue()
 		heard, got, err := on.Call(context.WithoutCancel(ctx), nonce, o)
 		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)

@@ -33,7 +33,7 @@ func (r *run) strikes(ctx context.Context, plan []experiment.Strike, lasts time.
 	ctx, end := context.WithDeadlineCause(ctx, phase.Add(lasts), errPhaseOver)
 	defer end()
 	done := make([]struck, len(plan))
-	turns := make(chan struct{}, maxStruck)
+	slots := make(chan struct{}, maxStruck)
 	var under sync.WaitGroup
 	n := 0
 	for i, s := range plan {
@@ -41,10 +41,10 @@ func (r *run) strikes(ctx context.Context, plan []experiment.Strike, lasts time.
 			break
 		}
 		n++
-		turns <- struct{}{}
+		slots <- struct{}{}
 		under.Go(func() {
-			defer func() { <-turns }()
-			done[i] = r.strike(ctx, s, i, turns)
+			defer func() { <-slots }()
+			done[i] = r.strike(ctx, s, i, slots)
 		})
 	}
 	<-ctx.Done()
@@ -54,7 +54,7 @@ func (r *run) strikes(ctx context.Context, plan []experiment.Strike, lasts time.
 
 // strike carries out one strike, until its own end or that of the phase. While the fault lasts it
 // releases its turn to others.
-func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan struct{}) struck {
+func (r *run) strike(ctx context.Context, s experiment.Strike, n int, slots chan struct{}) struck {
 	kind, _ := faults.Find(r.Kinds, s.Kind) // the experiment was parsed with these kinds
 	host := &armer{operator: r.operator}
 	out := struck{
@@ -89,9 +89,9 @@ func (r *run) strike(ctx context.Context, s experiment.Strike, n int, turns chan
 	if len(host.ids) > 0 {
 		out.ID = host.ids[0]
 	}
-	<-turns
+	<-slots
 	_ = sleep(ctx, s.For) // the end of the phase heals too
-	turns <- struct{}{}
+	slots <- struct{}{}
 	healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healTime)
 	defer cancel()
 	if err := in.Heal(healing); err != nil {

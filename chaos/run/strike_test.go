@@ -26,9 +26,9 @@ func TestFaultsThatGoWrongWereInjected(t *testing.T) {
 			Inject: func(context.Context, *faults.Site) (faults.Injected, error) {
 				return in, nil
 			}}}}, operator: newOperator(Options{}, "run")}
-		turns := make(chan struct{}, 1)
-		turns <- struct{}{}
-		got := r.strike(t.Context(), experiment.Strike{Kind: "any", Tenant: "acme"}, 0, turns)
+		slots := make(chan struct{}, 1)
+		slots <- struct{}{}
+		got := r.strike(t.Context(), experiment.Strike{Kind: "any", Tenant: "acme"}, 0, slots)
 		if got.Error != "" || got.Wrong != want {
 			t.Errorf("error %q, wrong %q, want %q", got.Error, got.Wrong, want)
 		}
@@ -54,10 +54,10 @@ func TestAServerThatRunsIsStruck(t *testing.T) {
 				}, Hits: func(context.Context) (int, error) { return 1, nil }}, nil
 			}}
 		r := &run{Options: Options{Kinds: []faults.Kind{kind}}, operator: operate(t, &host{trees: trees})}
-		turns := make(chan struct{}, 1)
-		turns <- struct{}{}
+		slots := make(chan struct{}, 1)
+		slots <- struct{}{}
 		got := r.strike(t.Context(),
-			experiment.Strike{Kind: "any", Tenant: "acme", Server: "demo", AnyServer: true}, 0, turns)
+			experiment.Strike{Kind: "any", Tenant: "acme", Server: "demo", AnyServer: true}, 0, slots)
 		if got.Error != "" || got.Target != "files" || got.plan.Server != "files" {
 			t.Errorf("%+v", got)
 		}

@@ -83,16 +83,16 @@ func (t *traffic) clients() []load.Client {
 // for each session. Meanwhile unused servers are started and lazy allocations are made. In the full
 // form, the history of the sessions' last calls also nearly reaches its final size. If all answers
 // of a round are permanent errors, for example because the tool does not exist, warm gives up.
-func (t *traffic) warm(ctx context.Context, seconds int, l experiment.Load, draw *rand.Rand,
-	alive func(context.Context) error, say func(string, ...any)) error {
+func (t *traffic) warm(ctx context.Context, seconds int, l experiment.Load, rng *rand.Rand,
+	alive func(context.Context) error, logf func(string, ...any)) error {
 	calls := max(len(t.sessions), min(len(t.sessions)*warmCalls, int(t.rate*float64(seconds))))
-	return t.warmWith(ctx, t.clients(), calls, l, draw, alive, say)
+	return t.warmWith(ctx, t.clients(), calls, l, rng, alive, logf)
 }
 
 // warmWith is warm with the given clients and number of calls. The function alive returns an error
 // if the host is gone.
 func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int, l experiment.Load,
-	draw *rand.Rand, alive func(context.Context) error, say func(string, ...any)) error {
+	rng *rand.Rand, alive func(context.Context) error, logf func(string, ...any)) error {
 	said := false
 	var final atomic.Uint64 // calls of a round whose answers will not change
 	observe := func(c load.Call) {
@@ -102,7 +102,7 @@ func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int
 	}
 	for end := time.Now().Add(warmTime); ; {
 		r, err := load.Run(ctx, clients, load.Options{
-			Clock: clock.System, Run: draw.Uint64(), Workers: t.workers(l.Timeout), Rate: t.rate,
+			Clock: clock.System, Run: rng.Uint64(), Workers: t.workers(l.Timeout), Rate: t.rate,
 			Calls: calls, For: warmTime, Timeout: l.Timeout, Observe: observe,
 		})
 		switch {
@@ -123,7 +123,7 @@ func (t *traffic) warmWith(ctx context.Context, clients []load.Client, calls int
 		}
 		if !said {
 			said = true
-			say("tenant %s: calls of %s go wrong as yet, and are tried for %v: %s", t.tenant, t.client.Tool,
+			logf("tenant %s: calls of %s go wrong as yet, and are tried for %v: %s", t.tenant, t.client.Tool,
 				warmTime, wrong(r))
 		}
 		if err := sleep(ctx, 250*time.Millisecond); err != nil {
@@ -143,12 +143,12 @@ func wrong(r load.Result) string {
 		parts = append(parts, fmt.Sprintf("%d times %s", r.Errors[text], text))
 	}
 	for _, is := range []struct {
-		n    uint64
-		what string
+		n     uint64
+		label string
 	}{{r.Counts.Crosstalk, "an answer without the text of the call"},
 		{r.Counts.Lost, "no answer in time"}, {r.Counts.Duplicate, "more than one answer"}} {
 		if is.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d times %s", is.n, is.what))
+			parts = append(parts, fmt.Sprintf("%d times %s", is.n, is.label))
 		}
 	}
 	return strings.Join(parts, "; ")

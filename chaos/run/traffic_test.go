@@ -56,7 +56,7 @@ func TestLoadThatGoesWrongFromTheBeginning(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		from answers
-		says string
+		text string
 		soon bool
 		gone error // the error of a host that is gone
 	}{
@@ -89,7 +89,7 @@ func TestLoadThatGoesWrongFromTheBeginning(t *testing.T) {
 					return
 				}
 				if want := "tenant acme: calls of demo__echo go wrong although nothing is broken: " +
-					test.says; err == nil || !strings.HasPrefix(err.Error(), want) {
+					test.text; err == nil || !strings.HasPrefix(err.Error(), want) {
 					t.Errorf("%v, want %s", err, want)
 				}
 				if took := time.Since(begun); test.soon != (took < 2*warmSeconds*time.Second) ||
@@ -99,7 +99,7 @@ func TestLoadThatGoesWrongFromTheBeginning(t *testing.T) {
 				if test.soon {
 					return
 				}
-				if len(said) != 1 || !strings.Contains(said[0], test.says) {
+				if len(said) != 1 || !strings.Contains(said[0], test.text) {
 					t.Errorf("said %q", said)
 				}
 			})

@@ -42,7 +42,7 @@ func killed(t *testing.T, seed uint64) (left string, k known) {
 	if err := os.Mkdir(at+"/state", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r := Run(seed, Options{state: at + "/state", spoil: func(s *simulation) {
+	r := Run(seed, Options{state: at + "/state", corrupt: func(s *simulation) {
 		// the state of a tenant that is down also survives the host
 		s.plan.panics, s.plan.ends, s.plan.operates = 0, 0, 0
 		s.w.AfterFunc(time.Duration(s.w.rand.Int64N(int64(2*time.Second))), func() {

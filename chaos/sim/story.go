@@ -20,7 +20,7 @@ type Options struct {
 
 	state string // directory of the persistent state; empty keeps nothing
 	// spoil makes the running host misbehave. Nil leaves the host as it is.
-	spoil func(*simulation)
+	corrupt func(*simulation)
 }
 
 // Result is the result of a run.
@@ -99,11 +99,11 @@ func newStory(seed uint64, o Options, trace *Trace) *simulation {
 }
 
 // noteFault records an injected fault.
-func (s *simulation) noteFault(what, where string) {
+func (s *simulation) noteFault(label, where string) {
 	s.result.Faults++
 	s.crashed[where] = true
 	s.coreBroken = s.coreBroken || strings.HasPrefix(where, "mcpd/core/")
-	s.w.Note("BREAK", where, what)
+	s.w.Note("BREAK", where, label)
 }
 
 // run runs the story from beginning to end.
@@ -118,46 +118,46 @@ func (s *simulation) run() {
 		return
 	}
 	standing := s.standing()
-	if s.options.spoil != nil {
-		s.options.spoil(s)
+	if s.options.corrupt != nil {
+		s.options.corrupt(s)
 	}
 	if s.tight = s.plan.tight; s.tight {
 		s.noteFault("little at once", "mcpd/tenants/"+target)
 	}
 	s.reload()
-	left := len(s.visitors)
+	remaining := len(s.visitors)
 	for _, c := range s.visitors {
 		s.w.Spawn(c.name, func() {
 			c.live()
 			c.finished = true
-			left--
+			remaining--
 		})
 	}
 	s.descent.exact = s.plan.panics == 0 && s.plan.reloads == 0 && s.plan.operates == 0
 	// operator and knocker say whether these two are finished
 	long, operator, knocker := 2*settling, true, true
 	if s.plan.operates > 0 {
-		left, long = left+1, time.Duration(s.plan.operates)*operating
+		remaining, long = remaining+1, time.Duration(s.plan.operates)*operating
 		operator = false
 		s.w.Spawn("operator", func() {
 			s.operate()
 			operator = true
-			left--
+			remaining--
 		})
 	}
 	if s.plan.ends > 0 {
-		left, long = left+1, descending
+		remaining, long = remaining+1, descending
 		knocker = false
 		s.w.Spawn("knocker", func() {
 			s.knock()
 			knocker = true
-			left--
+			remaining--
 		})
 	}
 	over := s.w.now.Add(long)
 	s.w.AfterFunc(long, func() {})
-	s.w.Wait(func() bool { return left == 0 || s.w.now.After(over) })
-	if left > 0 {
+	s.w.Wait(func() bool { return remaining == 0 || s.w.now.After(over) })
+	if remaining > 0 {
 		s.find("I1 outcome", "those who wait for what never comes: %s",
 			strings.Join(s.waiting(operator, knocker), ", "))
 	}

@@ -20,8 +20,8 @@ type Trace struct {
 // NewTrace returns a trace that writes its lines to out, unless out is nil.
 func NewTrace(out io.Writer) *Trace { return &Trace{sum: sha256.New(), out: out} }
 
-func (t *Trace) line(step int, at time.Duration, what, who, detail string) {
-	t.buf = fmt.Appendf(t.buf[:0], "%6d %12.6f %-8s %s %s\n", step, at.Seconds(), what, who, detail)
+func (t *Trace) line(step int, at time.Duration, label, who, detail string) {
+	t.buf = fmt.Appendf(t.buf[:0], "%6d %12.6f %-8s %s %s\n", step, at.Seconds(), label, who, detail)
 	t.sum.Write(t.buf)
 	if t.out != nil {
 		_, _ = t.out.Write(t.buf) // the checksum does not depend on the output

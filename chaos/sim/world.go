@@ -48,8 +48,8 @@ func (w *World) Rand() *rand.Rand { return w.rand }
 func (w *World) Since() time.Duration { return w.now.Sub(epoch) }
 
 // Note writes a line of the trace.
-func (w *World) Note(what, who, detail string) {
-	w.trace.line(w.steps, w.Since(), what, who, detail)
+func (w *World) Note(label, who, detail string) {
+	w.trace.line(w.steps, w.Since(), label, who, detail)
 }
 
 // Throughput returns one: after each message a process waits for another turn.

@@ -92,8 +92,8 @@ func hasty(s *simulation) {
 // time.
 func TestAWrongHostIsFoundOut(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(*simulation)
-		want  string
+		corrupt func(*simulation)
+		want    string
 	}{
 		"sends calls twice": {func(s *simulation) {
 			s.wrap = func(up transport.Upstream) transport.Upstream { return &twice{Upstream: up} }
@@ -119,10 +119,10 @@ func TestAWrongHostIsFoundOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(100) {
-				r := Run(seed, Options{spoil: c.spoil})
+				r := Run(seed, Options{corrupt: c.corrupt})
 				for _, f := range r.Findings {
 					if f.Invariant == c.want || strings.HasPrefix(f.Invariant, c.want+" ") {
-						if again := Run(seed, Options{spoil: c.spoil}); again.Sum != r.Sum {
+						if again := Run(seed, Options{corrupt: c.corrupt}); again.Sum != r.Sum {
 							t.Errorf("seed %d is two runs", seed)
 						}
 						t.Logf("seed %d: %v", seed, f)

@@ -139,8 +139,8 @@ func judgeLatency(r record.Record) (is, found string) {
 		found += fmt.Sprintf("; and %+.3g ms, at most %+.3g ms", more.Median, extra)
 		is = worse(is, string(more.Verdict))
 	} else {
-		of, says := tails(r)
-		is, found = worse(is, of), found+"; "+says
+		of, text := tails(r)
+		is, found = worse(is, of), found+"; "+text
 	}
 	return is, found + whole(r)
 }

@@ -25,7 +25,7 @@ func TestRestartsAreCountedByEventsToo(t *testing.T) {
 		name string
 		harm func(*record.Record)
 		is   string
-		says string
+		text string
 	}{
 		{"a bystander's that counts from none", func(r *record.Record) {
 			r.Events = append(r.Events, restartOf(otherRow, 30))
@@ -59,7 +59,7 @@ func TestRestartsAreCountedByEventsToo(t *testing.T) {
 	} {
 		each(func(r record.Record) {
 			test.harm(&r)
-			if is, found := judgeRestarts(r); is != test.is || !strings.Contains(found, test.says) {
+			if is, found := judgeRestarts(r); is != test.is || !strings.Contains(found, test.text) {
 				t.Errorf("%s: %s, %s", test.name, is, found)
 			}
 		})

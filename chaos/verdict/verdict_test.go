@@ -75,7 +75,7 @@ func sound(t *rapid.T) record.Record {
 			{Name: "detect_ms", Unit: "ms", Samples: []float64{3, 9}, Goal: 10},
 		},
 	}
-	draw := rand.New(rand.NewPCG(r.Seed, 0))
+	rng := rand.New(rand.NewPCG(r.Seed, 0))
 	for i, tenant := range []string{"acme", "globex", "initech"} {
 		g := record.Group{
 			Tenant: tenant, Role: record.Bystander, Rate: float64(rate), Phases: map[string]record.Calls{},
@@ -95,7 +95,7 @@ func sound(t *rapid.T) record.Record {
 		}
 		for at := range 3 * seconds {
 			g.Seconds = append(g.Seconds, record.Second{
-				At: at, Sent: rate, OK: rate, P99: 2 + 0.02*draw.Float64(),
+				At: at, Sent: rate, OK: rate, P99: 2 + 0.02*rng.Float64(),
 			})
 		}
 		calls := uint64(2 * 3 * seconds)
@@ -105,7 +105,7 @@ func sound(t *rapid.T) record.Record {
 		for at := 0.0; at < 60; at += 10 {
 			for _, phase := range []string{record.Baseline, record.Fault} {
 				g.Blocks = append(g.Blocks, record.Block{
-					Phase: phase, At: at, Calls: 2200, P999: 3 + 0.02*draw.Float64(),
+					Phase: phase, At: at, Calls: 2200, P999: 3 + 0.02*rng.Float64(),
 				})
 			}
 		}
@@ -168,7 +168,7 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 		name  string
 		harm  func(*record.Record)
 		fails string // ids
-		says  string
+		text  string
 	}{
 		{"a lost call of the target", calls(0, record.Heal, func(c *record.Calls) {
 			c.OK, c.Lost = c.OK-1, 1
@@ -361,10 +361,10 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			each(func(r record.Record) {
 				test.harm(&r)
-				var fails, says []string
+				var fails, texts []string
 				for _, v := range Judge(r) {
 					if v.Result == record.Fail {
-						fails, says = append(fails, v.ID), append(says, v.Found)
+						fails, texts = append(fails, v.ID), append(texts, v.Found)
 						failed[v.ID] = true
 					}
 				}
@@ -372,10 +372,10 @@ func TestEachVerdictFailsForItsOwnReason(t *testing.T) {
 				// Failures of the target are allowed up to a number, so that E2 depends on the record.
 				if want, ok := strings.CutSuffix(test.fails, " E2?"); got != test.fails &&
 					!(ok && (got == want || got == want+" E2")) {
-					t.Errorf("fails %s, want %s: %v", got, test.fails, says)
+					t.Errorf("fails %s, want %s: %v", got, test.fails, texts)
 				}
-				if !strings.Contains(strings.Join(says, "\n"), test.says) {
-					t.Errorf("says %q, want %q in it", says, test.says)
+				if !strings.Contains(strings.Join(texts, "\n"), test.text) {
+					t.Errorf("says %q, want %q in it", texts, test.text)
 				}
 			})
 		})

@@ -52,7 +52,7 @@ func (e *fakeHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // joinFakeHost runs a client of an elsewhere host. The client leaves at the end of the test.
-func joinFakeHost(t *testing.T, e *fakeHost) (say func(string), hear func() string) {
+func joinFakeHost(t *testing.T, e *fakeHost) (report func(string), hear func() string) {
 	e.came, e.left = make(chan struct{}, 1), make(chan struct{}, 1)
 	host := httptest.NewServer(e)
 	t.Cleanup(host.Close)
@@ -70,14 +70,14 @@ func joinFakeHost(t *testing.T, e *fakeHost) (say func(string), hear func() stri
 			t.Errorf("ended with %v", err)
 		}
 	})
-	say = func(line string) { io.WriteString(in, line+"\n") }
+	report = func(line string) { io.WriteString(in, line+"\n") }
 	hear = func() string {
 		if !lines.Scan() {
 			t.Fatal("the output has ended")
 		}
 		return lines.Text()
 	}
-	return say, hear
+	return report, hear
 }
 
 func standalone(id int, method, params string) string {
@@ -101,15 +101,15 @@ func TestJoinedCallRepeatsItsArguments(t *testing.T) {
 		}
 		return 200, `"result":{"content":[]}`
 	}}
-	say, hear := joinFakeHost(t, e)
+	report, hear := joinFakeHost(t, e)
 	for id := 1; id <= 2; id++ {
-		say(standalone(id, "tools/call", `"name":"ask","arguments":{"where":"north"},`))
+		report(standalone(id, "tools/call", `"name":"ask","arguments":{"where":"north"},`))
 		if got, want := hear(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`,
 			id); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	say(standalone(3, "tools/call", `"name":"other",`))
+	report(standalone(3, "tools/call", `"name":"other",`))
 	if got := hear(); !strings.Contains(got, `"id":3,"error":{"code":-32020`) {
 		t.Errorf("a field that nothing tells of: got %s", got)
 	}
@@ -132,12 +132,12 @@ func TestJoinedCancelLeaves(t *testing.T) {
 		}
 		return 200, `"result":{}`
 	}}
-	say, hear := joinFakeHost(t, e)
-	say(standalone(1, "tools/call", `"name":"slow",`))
+	report, hear := joinFakeHost(t, e)
+	report(standalone(1, "tools/call", `"name":"slow",`))
 	<-e.came
-	say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	report(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 	<-e.left
-	say(standalone(1, "tools/list", ""))
+	report(standalone(1, "tools/list", ""))
 	if got := hear(); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 		t.Errorf("got %s", got)
 	}
@@ -145,10 +145,11 @@ func TestJoinedCancelLeaves(t *testing.T) {
 
 // A request that names a revision unknown to this program is refused here.
 func TestJoinedRequestOfAnUnknownRevision(t *testing.T) {
-	say, hear := joinFakeHost(t, &fakeHost{answer: func(*http.Request, jsonrpc.Message) (int, string) {
-		return 200, `"result":{}`
-	}})
-	say(strings.Replace(standalone(1, "tools/list", ""), "2026-07-28", "2099-01-01", 1))
+	report, hear := joinFakeHost(t,
+		&fakeHost{answer: func(*http.Request, jsonrpc.Message) (int, string) {
+			return 200, `"result":{}`
+		}})
+	report(strings.Replace(standalone(1, "tools/list", ""), "2026-07-28", "2099-01-01", 1))
 	if got := hear(); !strings.Contains(got, `"code":-32022`) ||
 		!strings.Contains(got, `"supported":["2026-07-28"]`) {
 		t.Errorf("got %s", got)

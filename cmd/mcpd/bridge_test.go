@@ -70,8 +70,8 @@ func TestBridgeKeepsNoLargeCalls(t *testing.T) {
 	e := &fakeHost{answer: func(*http.Request, jsonrpc.Message) (int, string) {
 		return 400, `"error":{"code":-32020,"message":"header Mcp-Param-Region: missing"}`
 	}}
-	say, hear := joinFakeHost(t, e)
-	say(standalone(1, "tools/call",
+	report, hear := joinFakeHost(t, e)
+	report(standalone(1, "tools/call",
 		fmt.Sprintf(`"name":"ask","x":%q,`, strings.Repeat("x", maxRetrySize))))
 	if got := hear(); !strings.Contains(got, `"id":1,"error":{"code":-32020`) {
 		t.Errorf("got %.200s", got)

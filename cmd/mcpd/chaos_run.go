@@ -133,7 +133,7 @@ func (r *chaosRun) run(ctx context.Context, out, side io.Writer, names []string)
 	}
 	defer host.release()
 	var list []record.Record
-	begun, ran, left, unable, failed := time.Now(), 0, 0, 0, ""
+	begun, ran, remaining, unable, failed := time.Now(), 0, 0, 0, ""
 	for _, e := range all {
 		one, ok, err := r.savedRecord(e)
 		switch p := e.Phases; {
@@ -142,7 +142,7 @@ func (r *chaosRun) run(ctx context.Context, out, side io.Writer, names []string)
 		case ok:
 			fmt.Fprintf(side, "%s: skipped, because there is a record of it\n", e.Name)
 		case r.within > 0 && ran > 0 && time.Since(begun)+p.Baseline+p.Fault+p.Heal > r.within:
-			left++
+			remaining++
 			continue
 		default:
 			ran++
@@ -185,9 +185,10 @@ func (r *chaosRun) run(ctx context.Context, out, side io.Writer, names []string)
 		return &failure{
 			exitFailure, fmt.Errorf("%d of %d experiments cannot be run on this host", unable, len(all)),
 		}
-	case left > 0:
+	case remaining > 0:
 		return &failure{
-			exitFailure, fmt.Errorf("%d of %d experiments are left: run them with --resume", left, len(all)),
+			exitFailure,
+			fmt.Errorf("%d of %d experiments are left: run them with --resume", remaining, len(all)),
 		}
 	}
 	return nil

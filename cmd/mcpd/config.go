@@ -22,22 +22,22 @@ func configCommand() *cobra.Command {
 				for _, t := range c.Tenants {
 					servers += len(t.Servers)
 				}
-				for _, doubt := range c.Warnings {
-					fmt.Fprintf(out, "warning: %s\n", doubt)
+				for _, warning := range c.Warnings {
+					fmt.Fprintf(out, "warning: %s\n", warning)
 				}
 				for _, i := range c.Imported {
 					fmt.Fprintf(out, "tenant %s: %q is called %s here\n", i.Tenant, i.From, i.Name)
 				}
-				for at, why := range supervisor.Unlimited(c) {
+				for at, cause := range supervisor.Unlimited(c) {
 					fmt.Fprintf(
 						out, "tenant %s: server %s would not be limited by an mcpd started from here: %v\n",
-						at.Tenant, at.Server, why,
+						at.Tenant, at.Server, cause,
 					)
 				}
 				printProcesses(out, c)
 				var bad error
-				for at, why := range supervisor.Untrusted(c) {
-					bad = errors.Join(bad, fmt.Errorf("tenant %s: server %s: %w", at.Tenant, at.Server, why))
+				for at, cause := range supervisor.Untrusted(c) {
+					bad = errors.Join(bad, fmt.Errorf("tenant %s: server %s: %w", at.Tenant, at.Server, cause))
 				}
 				doubt, err := supervisor.CheckCertificate(c, time.Now())
 				if doubt != nil {

@@ -43,7 +43,7 @@ const unready = "killed before it was ready"
 
 // begin notes how the previous host ended, if it crashed, and has the runtime write down a crash
 // of this one. It returns the reason for safe mode, or an empty string.
-func (c crashLog) begin(now time.Time) (why string, err error) {
+func (c crashLog) begin(now time.Time) (reason string, err error) {
 	last, err := readBeginning(c.output)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("state directory: %w", err)
@@ -66,9 +66,9 @@ func (c crashLog) begin(now time.Time) (why string, err error) {
 		return "", err
 	}
 	// In safe mode the host serves no client, so a kill during its start does not count.
-	if why = c.safeModeReason(now); why != "" {
+	if reason = c.safeModeReason(now); reason != "" {
 		c.startEnded()
-		return why, nil
+		return reason, nil
 	}
 	if err := regular.Write(c.starting, nil, 0o600); err != nil {
 		return "", fmt.Errorf("state directory: %w", err)

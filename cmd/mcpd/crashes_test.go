@@ -32,15 +32,15 @@ func TestKilledBeforeItWasReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			begin := func() string {
-				why, err := crashLogIn(dir).begin(now)
+				reason, err := crashLogIn(dir).begin(now)
 				if err != nil {
 					t.Fatal(err)
 				}
-				return why
+				return reason
 			}
 			for i, run := range tt.runs {
-				if why := begin(); why != "" {
-					t.Fatalf("run %d is in safe mode: %s", i, why)
+				if reason := begin(); reason != "" {
+					t.Fatalf("run %d is in safe mode: %s", i, reason)
 				}
 				switch run {
 				case 'r':
@@ -50,16 +50,16 @@ func TestKilledBeforeItWasReady(t *testing.T) {
 				}
 			}
 			for range 2 { // also when the host in safe mode was killed
-				if why := begin(); strings.Contains(why, unready) != tt.safe {
-					t.Errorf("safe mode: %q", why)
+				if reason := begin(); strings.Contains(reason, unready) != tt.safe {
+					t.Errorf("safe mode: %q", reason)
 				}
 				if !tt.safe {
 					break
 				}
 			}
 			now := now.Add(safeWithin)
-			if why, err := crashLogIn(dir).begin(now); why != "" || err != nil {
-				t.Errorf("later: %q, %v", why, err)
+			if reason, err := crashLogIn(dir).begin(now); reason != "" || err != nil {
+				t.Errorf("later: %q, %v", reason, err)
 			}
 		})
 	}

@@ -13,13 +13,13 @@ import (
 // not running stand out.
 func printTree(w io.Writer, n *mcpdv1.Node, lead, below string, now time.Time) {
 	fmt.Fprintf(w, "%s%s%s\n", lead, n.GetId(), describe(n, now))
-	kids := n.GetChildren()
-	for i, kid := range kids {
+	children := n.GetChildren()
+	for i, child := range children {
 		branch, next := "├─ ", "│  "
-		if i == len(kids)-1 && n.GetHidden() == 0 {
+		if i == len(children)-1 && n.GetHidden() == 0 {
 			branch, next = "└─ ", "   "
 		}
-		printTree(w, kid, below+branch, below+next, now)
+		printTree(w, child, below+branch, below+next, now)
 	}
 	if n.GetHidden() > 0 {
 		fmt.Fprintf(w, "%s└─ … %d more\n", below, n.GetHidden())

@@ -13,8 +13,8 @@ import (
 // documentedExit is one way in which a command ends. Scripts declare it by a line that begins with
 // "#|", followed by the command.
 type documentedExit struct {
-	script, command, what string
-	code                  int
+	script, command, label string
+	code                   int
 }
 
 // documentedExits reads the endings that the scripts of testdata declare.
@@ -35,13 +35,13 @@ func documentedExits(t *testing.T) (list []documentedExit) {
 			switch {
 			case strings.HasPrefix(line, "-- "): // the files that the script uses
 			case strings.HasPrefix(line, "#|"):
-				command, what, ok := strings.Cut(strings.TrimPrefix(line, "#|"), "|")
+				command, label, ok := strings.Cut(strings.TrimPrefix(line, "#|"), "|")
 				if !ok {
 					t.Fatalf("%s: %q is not «#| commands | what happens»", name, line)
 				}
 				open = append(open, documentedExit{
 					script: filepath.Base(name), command: strings.TrimSpace(command),
-					what: strings.TrimSpace(what),
+					label: strings.TrimSpace(label),
 				})
 			case len(open) > 0 && len(words) > 2 && (words[0] == "code" || words[0] == "end"):
 				at := map[string]int{"code": 1, "end": 2}[words[0]]
@@ -55,7 +55,7 @@ func documentedExits(t *testing.T) (list []documentedExit) {
 			}
 		}
 		if len(open) > 0 {
-			t.Errorf("%s: no command shows %q", name, open[0].what)
+			t.Errorf("%s: no command shows %q", name, open[0].label)
 		}
 	}
 	return list
@@ -89,7 +89,7 @@ Each row names the script of ` + "`cmd/mcpd/testdata`" + ` that runs its command
 	for _, e := range exitCodes {
 		for _, way := range list {
 			if way.code == e.code {
-				fmt.Fprintf(&page, "| %d | %s | %s | %s |\n", way.code, way.command, way.what, way.script)
+				fmt.Fprintf(&page, "| %d | %s | %s | %s |\n", way.code, way.command, way.label, way.script)
 			}
 		}
 	}

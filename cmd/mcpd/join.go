@@ -138,11 +138,11 @@ func (r *remote) whyUnserved() (err error) {
 		if b == nil {
 			continue
 		}
-		served, why := b.served()
+		served, cause := b.served()
 		if served {
 			return nil
 		}
-		err = cmp.Or(err, why)
+		err = cmp.Or(err, cause)
 	}
 	return err
 }

@@ -85,10 +85,10 @@ func unknownSubcommand(root *cobra.Command, args []string) error {
 
 // needs returns a check that fails if there are no arguments. The error names the missing
 // argument.
-func needs(what string) cobra.PositionalArgs {
+func needs(label string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return fmt.Errorf("%s needs %s", cmd.CommandPath(), what)
+			return fmt.Errorf("%s needs %s", cmd.CommandPath(), label)
 		}
 		return nil
 	}

@@ -123,10 +123,10 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // waitFor polls, because the awaited change happens in another process.
-func waitFor(ts *testscript.TestScript, what string, done func() bool) {
+func waitFor(ts *testscript.TestScript, label string, done func() bool) {
 	for deadline := time.Now().Add(patience); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			ts.Fatalf("%s did not come within %v", what, patience)
+			ts.Fatalf("%s did not come within %v", label, patience)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 // broken are programs that cannot replace a host. Each make function replaces a good program by a
 // broken one.
 var broken = []struct {
-	name, says string
+	name, text string
 	make       func(t *testing.T, program string)
 }{
 	{"missing", "no such file", func(t *testing.T, program string) { must(t, os.Remove(program)) }},
@@ -86,11 +86,11 @@ func serves(t *testing.T, h *mcptest.Host) {
 }
 
 // await waits until a condition holds.
-func await(t *testing.T, what string, is func() bool) {
+func await(t *testing.T, label string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("after a minute: not %s", what)
+			t.Fatalf("after a minute: not %s", label)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestNoRestartWithABrokenProgram(t *testing.T) {
 	program, text := programCopy(t)
 	host := mcptest.Start(t, mcptest.HostOptions{Binary: program, Config: withServer(t)})
 	for i, b := range append(broken, struct {
-		name, says string
+		name, text string
 		make       func(*testing.T, string)
 	}{"another program", "is not mcpd", func(t *testing.T, program string) {
 		replace(t, program, []byte("#!/bin/sh\necho hello\n"))
@@ -136,7 +136,7 @@ func TestNoRestartWithABrokenProgram(t *testing.T) {
 		must(t, syscall.Kill(host.PID(), syscall.SIGUSR2))
 		awaitEvents(t, host, "restart_refused", i+1)
 		log := host.Log()
-		if last := log[strings.LastIndex(log, "restart_refused"):]; !strings.Contains(last, b.says) {
+		if last := log[strings.LastIndex(log, "restart_refused"):]; !strings.Contains(last, b.text) {
 			t.Errorf("%s: %s", b.name, last)
 		}
 		if strings.Contains(log, `"event":"draining"`) {

@@ -30,7 +30,7 @@ const maxLinks = 40
 // checkPath refuses a path that a user other than root and the user of this process could change:
 // the file or directory itself, a directory above it, or a link on the way. A path that does not
 // exist yet is accepted. The error says what is wrong, where, why that matters, and what to do.
-func (w identity) checkPath(path, why string) error {
+func (w identity) checkPath(path, reason string) error {
 	abs := path
 	if !filepath.IsAbs(path) {
 		dir, err := os.Getwd()
@@ -51,7 +51,7 @@ func (w identity) checkPath(path, why string) error {
 		if last && links == 0 { // as the caller named it
 			shown = path
 		}
-		if err := w.checkEntry(shown, why, info, last); err != nil || last {
+		if err := w.checkEntry(shown, reason, info, last); err != nil || last {
 			return err
 		}
 		next := filepath.Join(at, rest[0])
@@ -67,7 +67,7 @@ func (w identity) checkPath(path, why string) error {
 		if links++; links > maxLinks {
 			return fmt.Errorf("%s: there are too many symbolic links on the way, name the file itself", path)
 		}
-		if err := w.checkEntry(next, why, info, false); err != nil {
+		if err := w.checkEntry(next, reason, info, false); err != nil {
 			return err
 		}
 		target, err := os.Readlink(next)
@@ -98,7 +98,7 @@ func split(abs string) (names []string) {
 // checkEntry checks one file, directory or link. Last says that it is the end of the path. A
 // directory above the end may be writable if it has the sticky bit, as /tmp has, because other
 // users cannot replace the entry that is checked next.
-func (w identity) checkEntry(path, why string, info fs.FileInfo, last bool) error {
+func (w identity) checkEntry(path, reason string, info fs.FileInfo, last bool) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return nil
@@ -119,18 +119,18 @@ func (w identity) checkEntry(path, why string, info fs.FileInfo, last bool) erro
 		return nil
 	}
 	if !last {
-		why = "a user who may write it can replace its entries"
+		reason = "a user who may write it can replace its entries"
 	}
 	if mode.Perm()&0o002 != 0 {
 		return fmt.Errorf("%s: everyone may write this %s (mode %04o), %s, chmod o-w %s",
-			path, kind, mode.Perm(), why, path)
+			path, kind, mode.Perm(), reason, path)
 	}
 	if slices.Contains(w.groups, int(stat.Gid)) {
 		return nil
 	}
 	return fmt.Errorf("%s: group %d, which this process is not in, may write this %s (mode %04o), "+
 		"%s, "+
-		"chmod g-w %s", path, stat.Gid, kind, mode.Perm(), why, path)
+		"chmod g-w %s", path, stat.Gid, kind, mode.Perm(), reason, path)
 }
 
 // readOnly reports whether the file system is read-only, whatever the mode says. Orchestrators
@@ -142,13 +142,13 @@ func readOnly(path string) bool {
 }
 
 // checkDirectory checks the direct entries of a directory that is trusted itself.
-func (w identity) checkDirectory(dir, why string) error {
+func (w identity) checkDirectory(dir, reason string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if err := w.checkPath(filepath.Join(dir, e.Name()), why); err != nil {
+		if err := w.checkPath(filepath.Join(dir, e.Name()), reason); err != nil {
 			return err
 		}
 	}

@@ -101,9 +101,9 @@ func BoundItems(k Kind, items []jsontext.Value) (within []jsontext.Value, cuts [
 	}
 	within = make([]jsontext.Value, 0, len(items))
 	for _, item := range items {
-		fits, why := BoundItem(item)
-		if why != "" {
-			note(why, item, 1)
+		fits, reason := BoundItem(item)
+		if reason != "" {
+			note(reason, item, 1)
 		}
 		if fits != nil {
 			within = append(within, fits)
@@ -114,7 +114,7 @@ func BoundItems(k Kind, items []jsontext.Value) (within []jsontext.Value, cuts [
 
 // BoundItem returns an item as it is passed on, or nil if it is left out. Why is empty if the item
 // is unchanged.
-func BoundItem(item jsontext.Value) (fits jsontext.Value, why Reason) {
+func BoundItem(item jsontext.Value) (fits jsontext.Value, reason Reason) {
 	if len(item) <= MaxDescription { // Its parts are within their bounds as well.
 		return item, ""
 	}

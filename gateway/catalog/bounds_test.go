@@ -36,12 +36,12 @@ func TestItemsAreBounded(t *testing.T) {
 		"not a text":      {`{"description":["` + x(MaxDescription) + `"]}`, "", ""},
 		"a nested member": {`{"x":{"description":"` + x(MaxDescription+1) + `"}}`, "", ""},
 	} {
-		got, why := BoundItem(jsontext.Value(c.item))
+		got, reason := BoundItem(jsontext.Value(c.item))
 		text, _ := jsonedit.GetString(got, "description")
 		left := c.why == LargeSchema || c.why == LargeItem
 		switch {
-		case why != c.why || (got == nil) != left:
-			t.Errorf("%s: %q, left out %v", name, why, got == nil)
+		case reason != c.why || (got == nil) != left:
+			t.Errorf("%s: %q, left out %v", name, reason, got == nil)
 		case c.why == "" && string(got) != c.item:
 			t.Errorf("%s: its bytes are others", name)
 		case c.want != "" && (text != c.want || len(text) > MaxDescription || !utf8.ValidString(text)):

@@ -26,26 +26,26 @@ type schemaLibrary struct {
 	// by has the schemas by $id, for each member of the tool.
 	by map[string]map[document]jsontext.Value
 	// left is the rest of MaxBundled.
-	left int
+	remaining int
 }
 
 func newLibrary(tools []jsontext.Value) *schemaLibrary {
-	l := &schemaLibrary{by: map[string]map[document]jsontext.Value{}, left: MaxBundled}
+	l := &schemaLibrary{by: map[string]map[document]jsontext.Value{}, remaining: MaxBundled}
 	for _, of := range identified {
-		l.by[of.member] = map[document]jsontext.Value{}
+		l.by[of.name] = map[document]jsontext.Value{}
 	}
 	for _, tool := range tools {
 		if !strings.Contains(string(tool), `"$id"`) {
 			continue
 		}
 		for _, of := range identified {
-			schema, _ := jsonedit.Get(tool, of.member)
+			schema, _ := jsonedit.Get(tool, of.name)
 			if id, ok := jsonedit.GetString(schema, "$id"); !ok || !isName(id) {
 				continue
 			}
 			for id := range scanIDs(schema).ids {
-				if _, known := l.by[of.member][id]; !known {
-					l.by[of.member][id] = schema
+				if _, known := l.by[of.name][id]; !known {
+					l.by[of.name][id] = schema
 				}
 			}
 		}
@@ -56,12 +56,12 @@ func newLibrary(tools []jsontext.Value) *schemaLibrary {
 // bundle returns the tool with the schemas embedded that its schemas refer to.
 func (l *schemaLibrary) bundle(tool jsontext.Value) jsontext.Value {
 	for _, of := range identified {
-		if len(l.by[of.member]) == 0 {
+		if len(l.by[of.name]) == 0 {
 			continue
 		}
-		if schema, ok := jsonedit.Get(tool, of.member); ok && strings.Contains(string(schema), `ef"`) {
-			if whole := l.embed(schema, l.by[of.member]); len(whole) > len(schema) {
-				tool, _ = jsonedit.Set(tool, whole, of.member) // A tool has the member.
+		if schema, ok := jsonedit.Get(tool, of.name); ok && strings.Contains(string(schema), `ef"`) {
+			if whole := l.embed(schema, l.by[of.name]); len(whole) > len(schema) {
+				tool, _ = jsonedit.Set(tool, whole, of.name) // A tool has the member.
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func (l *schemaLibrary) bundle(tool jsontext.Value) jsontext.Value {
 // if the bounds do not allow that, or if $defs has an entry of the same name.
 func (l *schemaLibrary) embed(schema jsontext.Value,
 	others map[document]jsontext.Value) jsontext.Value {
-	own, whole, left := scanIDs(schema), schema, l.left
+	own, whole, remaining := scanIDs(schema), schema, l.remaining
 	for todo := own.refs; len(todo) > 0; todo = todo[1:] {
 		other, ok := others[todo[0]]
 		if !ok || own.ids[todo[0]] {
@@ -86,14 +86,14 @@ func (l *schemaLibrary) embed(schema jsontext.Value,
 		if whole, err = jsonedit.Set(whole, other, "$defs", id); err != nil {
 			return schema
 		}
-		if left -= max(len(other), leastBundled); left < 0 || len(whole) > MaxSchema {
-			l.left = max(0, left)
+		if remaining -= max(len(other), leastBundled); remaining < 0 || len(whole) > MaxSchema {
+			l.remaining = max(0, remaining)
 			return schema
 		}
 		of := scanIDs(other)
 		maps.Copy(own.ids, of.ids)
 		todo = append(todo, of.refs...)
 	}
-	l.left = left
+	l.remaining = remaining
 	return whole
 }

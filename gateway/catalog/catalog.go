@@ -124,7 +124,9 @@ func (c *Catalog) Problems() []Problem { return c.problems }
 
 // convert returns the items of one server for the merged list. taken are the external names so far.
 func (c *Catalog) convert(s Server, k Kind, taken map[string]bool) Part {
-	report := func(item, why string) { c.problems = append(c.problems, Problem{s.Name, k, item, why}) }
+	report := func(item, reason string) {
+		c.problems = append(c.problems, Problem{s.Name, k, item, reason})
+	}
 	items := s.Items[k]
 	if len(items) > MaxItems {
 		report("", fmt.Sprintf("only the first %d of %d items are listed", MaxItems, len(items)))
@@ -138,9 +140,9 @@ func (c *Catalog) convert(s Server, k Kind, taken map[string]bool) Part {
 		schemas = newLibrary(items)
 	}
 	for _, item := range items {
-		name, why := nameOf(k, item)
-		if why != "" {
-			report(name, why)
+		name, reason := nameOf(k, item)
+		if reason != "" {
+			report(name, reason)
 			continue
 		}
 		if own[name] {
@@ -148,9 +150,9 @@ func (c *Catalog) convert(s Server, k Kind, taken map[string]bool) Part {
 			continue
 		}
 		own[name] = true
-		external, why := external(name)
-		if why != "" {
-			report(name, why)
+		external, reason := external(name)
+		if reason != "" {
+			report(name, reason)
 		}
 		if external == "" {
 			continue
@@ -167,7 +169,7 @@ func (c *Catalog) convert(s Server, k Kind, taken map[string]bool) Part {
 }
 
 // nameOf returns the name or ClientURI of an item, or the reason why the item cannot be listed.
-func nameOf(k Kind, item jsontext.Value) (name, why string) {
+func nameOf(k Kind, item jsontext.Value) (name, reason string) {
 	switch {
 	case len(item) > MaxItem:
 		return "", fmt.Sprintf("an item has %d bytes, at most %d are listed", len(item), MaxItem)
@@ -208,7 +210,7 @@ func (c *Catalog) clientItem(server string, k Kind, item jsontext.Value,
 // namer returns the function that finds the external name of each item of one list of a server
 // and records the way back. An empty external name means that the item cannot be listed.
 func (c *Catalog) namer(server string, k Kind, items []jsontext.Value,
-	taken map[string]bool) func(name string) (external, why string) {
+	taken map[string]bool) func(name string) (external, reason string) {
 	switch k {
 	case Resources:
 		return func(name string) (string, string) { return c.placeResource(server, name), "" }
@@ -219,13 +221,13 @@ func (c *Catalog) namer(server string, k Kind, items []jsontext.Value,
 	if k == Tools {
 		names := map[string]bool{}
 		for _, item := range items {
-			if name, why := nameOf(k, item); why == "" {
+			if name, reason := nameOf(k, item); reason == "" {
 				names[name] = true
 			}
 		}
 		give = namesOfTools(server, names).external
 	}
-	return func(name string) (external, why string) {
+	return func(name string) (external, reason string) {
 		external = give(name)
 		if taken[external] {
 			return "", "another of its items is listed under the same name"
@@ -262,7 +264,8 @@ func (c *Catalog) placeResource(server, uri string) string {
 	return uri
 }
 
-func (c *Catalog) placeTemplate(server, name string, taken map[string]bool) (external, why string) {
+func (c *Catalog) placeTemplate(server, name string,
+	taken map[string]bool) (external, reason string) {
 	external = name
 	if !c.keepsURI(name, taken[name]) {
 		external = wrapTemplate(server, name)
@@ -276,14 +279,14 @@ func (c *Catalog) placeTemplate(server, name string, taken map[string]bool) (ext
 		len(c.pending) == 0 {
 		var err error
 		if t.template, err = compile(name); err != nil {
-			why = "its resources cannot be found, " + err.Error()
+			reason = "its resources cannot be found, " + err.Error()
 		} else if c.templateCount[server]++; c.templateCount[server] > MaxMatched {
-			t.template, why = nil, fmt.Sprintf(
+			t.template, reason = nil, fmt.Sprintf(
 				"its resources cannot be found, only %d templates of a server are tried", MaxMatched,
 			)
 		}
 	}
 	c.templates = append(c.templates, t)
 	c.size += len(external)
-	return external, why
+	return external, reason
 }

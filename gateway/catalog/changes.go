@@ -56,13 +56,13 @@ func (c *Changes[K]) Due(
 	compare func(a, b K) int,
 ) (due []Burst[K], wait time.Duration) {
 	for list, b := range sortedmap.Sorted(c.pending) {
-		left := min(b.first.Add(ChangesMost).Sub(now), b.last.Add(ChangesQuiet).Sub(now))
+		remaining := min(b.first.Add(ChangesMost).Sub(now), b.last.Add(ChangesQuiet).Sub(now))
 		switch {
-		case left <= 0:
+		case remaining <= 0:
 			due = append(due, Burst[K]{list, slices.SortedFunc(maps.Keys(b.of), compare)})
 			delete(c.pending, list)
-		case wait == 0 || left < wait:
-			wait = left
+		case wait == 0 || remaining < wait:
+			wait = remaining
 		}
 	}
 	return due, wait

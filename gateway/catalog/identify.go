@@ -18,7 +18,7 @@ import (
 // "https://a.example/out?mcpd=files__read.out". References to the $id are changed as well.
 
 // identified are the schemas of a tool, and the marks that their $ids end in.
-var identified = []struct{ member, mark string }{{"inputSchema", ".in"}, {"outputSchema", ".out"}}
+var identified = []struct{ name, mark string }{{"inputSchema", ".in"}, {"outputSchema", ".out"}}
 
 // makeIDsUnique gives the schemas of a tool $ids that no other tool has.
 func makeIDsUnique(tool jsontext.Value, external string) jsontext.Value {
@@ -26,10 +26,10 @@ func makeIDsUnique(tool jsontext.Value, external string) jsontext.Value {
 		return tool
 	}
 	for _, of := range identified {
-		if schema, ok := jsonedit.Get(tool, of.member); ok {
+		if schema, ok := jsonedit.Get(tool, of.name); ok {
 			if named := markIDs(schema, external+of.mark); string(named) != string(schema) {
 				// The tool has the member.
-				tool, _ = jsonedit.Set(tool, named, of.member)
+				tool, _ = jsonedit.Set(tool, named, of.name)
 			}
 		}
 	}

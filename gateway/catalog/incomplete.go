@@ -22,13 +22,13 @@ func Incomplete(words map[string]string) jsontext.Value {
 		return nil
 	}
 	object, told := jsontext.Value("{}"), 0
-	for server, why := range sortedmap.Sorted(words) {
+	for server, reason := range sortedmap.Sorted(words) {
 		if told == MaxIncomplete {
 			more := fmt.Sprintf("%d more servers lack something", len(words)-told)
 			object, _ = jsonedit.Set(object, jsonedit.Quote(more), "and") // object is a JSON object
 			break
 		}
-		object, _ = jsonedit.Set(object, jsonedit.Quote(why), server)
+		object, _ = jsonedit.Set(object, jsonedit.Quote(reason), server)
 		told++
 	}
 	return object

@@ -21,7 +21,7 @@ const (
 // kinds has the protocol's words for each list: the method that requests it, the member of the
 // result that holds it, the member that identifies its items, the capability that servers declare
 // for it, and the notification of its change.
-var kinds = [kindCount]struct{ method, member, key, capability, changed string }{
+var kinds = [kindCount]struct{ method, name, key, capability, changed string }{
 	Tools:   {"tools/list", "tools", "name", "tools", "notifications/tools/list_changed"},
 	Prompts: {"prompts/list", "prompts", "name", "prompts", "notifications/prompts/list_changed"},
 	Resources: {"resources/list", "resources", "uri", "resources",
@@ -30,7 +30,7 @@ var kinds = [kindCount]struct{ method, member, key, capability, changed string }
 		"notifications/resources/list_changed"},
 }
 
-func (k Kind) String() string { return kinds[k].member }
+func (k Kind) String() string { return kinds[k].name }
 
 // Method returns the method of the request for the list.
 func (k Kind) Method() string { return kinds[k].method }

@@ -133,7 +133,7 @@ type page struct {
 func (l List) begin(items int) *page {
 	const typical = 512 // bytes of an item
 	out := make([]byte, 0, 64+min(items, l.size)*typical)
-	return &page{out: append(append(append(out, `{"`...), kinds[l.kind].member...), `":[`...)}
+	return &page{out: append(append(append(out, `{"`...), kinds[l.kind].name...), `":[`...)}
 }
 
 func (p *page) add(item jsontext.Value) {

@@ -116,11 +116,11 @@ func TestPages(t *testing.T) {
 // and each item that is present all the time comes once.
 func TestCursorsSurviveChanges(t *testing.T) {
 	for seed := range uint64(20) {
-		draw := rand.New(rand.NewPCG(seed, 1))
+		rng := rand.New(rand.NewPCG(seed, 1))
 		servers, stays := map[string][]string{}, map[string]bool{}
 		for i := range 60 { // 30 of them stay unchanged
 			name := fmt.Sprintf("s%d", i)
-			servers[name] = numbered(20 + draw.IntN(150))
+			servers[name] = numbered(20 + rng.IntN(150))
 			for _, item := range servers[name] {
 				if i%2 == 0 {
 					stays[name+"/"+item] = true
@@ -141,13 +141,13 @@ func TestCursorsSurviveChanges(t *testing.T) {
 				break
 			}
 			for i := 1; i < 60; i += 2 {
-				switch name := fmt.Sprintf("s%d", i); draw.IntN(4) {
+				switch name := fmt.Sprintf("s%d", i); rng.IntN(4) {
 				case 0:
 					delete(servers, name)
 				case 1:
-					servers[name] = numbered(draw.IntN(300))
+					servers[name] = numbered(rng.IntN(300))
 				case 2:
-					draw.Shuffle(len(servers[name]), func(i, j int) {
+					rng.Shuffle(len(servers[name]), func(i, j int) {
 						servers[name][i], servers[name][j] = servers[name][j], servers[name][i]
 					})
 				}

@@ -113,8 +113,8 @@ func TestOwnersDoNotChangeWhileServersStart(t *testing.T) {
 		}
 	}
 	for _, uri := range []string{"x:1", "y:1", "t:7", "u:7"} {
-		if why := leads(before, uri); !strings.Contains(why, "server slow") {
-			t.Errorf("%s leads to %s while slow may have it", uri, why)
+		if reason := leads(before, uri); !strings.Contains(reason, "server slow") {
+			t.Errorf("%s leads to %s while slow may have it", uri, reason)
 		}
 	}
 	if got := before.ClientURI("fast", "y:1"); got != "mcpd://fast/y%3A1" {

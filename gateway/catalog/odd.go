@@ -34,9 +34,9 @@ const maxShown = 200
 func ItemIssues(k Kind, legacy bool, items []jsontext.Value) (odd []ItemIssue) {
 	var left, repaired ItemIssue
 	listed := map[string]bool{}
-	note := func(o *ItemIssue, a Action, name, why string) {
+	note := func(o *ItemIssue, a Action, name, reason string) {
 		if o.Count++; o.Count == 1 {
-			o.Action, o.First, o.Why = a, Ellipsis(name, maxShown), Ellipsis(why, maxShown)
+			o.Action, o.First, o.Why = a, Ellipsis(name, maxShown), Ellipsis(reason, maxShown)
 		}
 	}
 	for _, item := range items {

@@ -76,11 +76,11 @@ func (own *remembered) forget() {
 	own.order[0] = reference{}
 	own.order = own.order[1:]
 	own.bytes -= size(oldest.uri)
-	left := slices.DeleteFunc(
+	remaining := slices.DeleteFunc(
 		own.servers[oldest.uri],
 		func(s string) bool { return s == oldest.server },
 	)
-	if own.servers[oldest.uri] = left; len(left) == 0 {
+	if own.servers[oldest.uri] = remaining; len(remaining) == 0 {
 		delete(own.servers, oldest.uri)
 	}
 }

@@ -22,8 +22,8 @@ func Repair(k Kind, legacy bool, item jsontext.Value) (sound jsontext.Value, fau
 	c := checker{legacy: legacy}
 	sound = c.object(item, items[k], k.item())
 	if c.fault == "" {
-		if why := readFault(sound, MaxItemDepth); why != "" {
-			c.wrong(k.item(), why)
+		if reason := readFault(sound, MaxItemDepth); reason != "" {
+			c.wrong(k.item(), reason)
 		}
 	}
 	if c.fault != "" {
@@ -43,9 +43,9 @@ type checker struct {
 	fault  string // the first fault that cannot be repaired
 }
 
-func (c *checker) wrong(at, why string) jsontext.Value {
+func (c *checker) wrong(at, reason string) jsontext.Value {
 	if c.fault == "" {
-		c.fault = at + " " + why
+		c.fault = at + " " + reason
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func (l *loader) required(p *place, s scope, name document.Name) {
 	}
 	for _, key := range p.require {
 		if !l.has(s.path, key) {
-			l.Report(name.At, p.what+" without "+key, "a key needs both name and sha256",
+			l.Report(name.At, p.label+" without "+key, "a key needs both name and sha256",
 				"`mcpd key new` prints the whole line")
 		}
 	}
@@ -193,7 +193,7 @@ func (l *loader) checkServer(s scope, name document.Name) {
 	if b := s.server.Builtin; b != "" && !slices.Contains(l.options.Builtins, b) {
 		m := notAWord(b, l.options.Builtins)
 		l.Report(l.find(s.path, "builtin"), fmt.Sprintf("builtin is %q", document.Printable(b)),
-			m.why, m.do)
+			m.reason, m.do)
 	}
 }
 

@@ -22,9 +22,9 @@ var warningChecks = []func(*loader){
 }
 
 // warn reports a doubt as a warning.
-func (l *loader) warn(at document.Position, what, why, do string) {
+func (l *loader) warn(at document.Position, label, reason, do string) {
 	l.warnings = append(l.warnings, document.Problem{
-		File: l.File, Line: at.Line, Col: at.Col, What: what, Why: why, Do: do,
+		File: l.File, Line: at.Line, Col: at.Col, What: label, Why: reason, Do: do,
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 const weakHash = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
 
 // A configuration that is probably unintended is accepted, with a warning that says where.
-func TestDoubtsAreExplained(t *testing.T) {
+func TestWarningsAreExplained(t *testing.T) {
 	machine := Machine{
 		Program: func(name string) error {
 			if name == "missing" {

@@ -17,7 +17,7 @@ func TestHeadersOfMcpdAreRefused(t *testing.T) {
 	} {
 		var got map[string]tenant.Secret
 		if m := putHeader(&got, value{name: name, text: "x"}); m == nil ||
-			!strings.Contains(m.why, "mcpd sets this header itself") {
+			!strings.Contains(m.reason, "mcpd sets this header itself") {
 			t.Errorf("%s: %v", name, m)
 		}
 	}

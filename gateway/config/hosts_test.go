@@ -44,7 +44,7 @@ func TestHosts(t *testing.T) {
 		var got []string
 		wrong := ""
 		if m := putHost(&got, value{text: c.given}); m != nil {
-			wrong = m.why
+			wrong = m.reason
 		}
 		if !strings.Contains(wrong, c.wrong) || (wrong == "") != (c.wrong == "") {
 			t.Errorf("%s: %q, want %q", c.given, wrong, c.wrong)

@@ -89,7 +89,7 @@ func (p *place) foreign() bool { return p != nil && strings.HasSuffix(p.path, "m
 
 // foreignKey handles a key that the place does not have, but that may belong to another client. kid
 // is the key that it stands for, nil if it is ignored.
-func (l *loader) foreignKey(n *node, name document.Name, alone bool) (kid *node, known bool) {
+func (l *loader) foreignKey(n *node, name document.Name, alone bool) (child *node, known bool) {
 	_, switched := disablingKeys[name.Text]
 	switch foreign := n.place.foreign(); {
 	case foreign && aliases[name.Text] != "":

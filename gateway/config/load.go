@@ -68,16 +68,18 @@ type loader struct {
 
 // reporter returns a function that reports a problem with the value of a key at its source: in the
 // file, or in a setting outside of the file.
-func (l *loader) reporter(key string) func(what, why, do string) {
+func (l *loader) reporter(key string) func(label, reason, do string) {
 	for _, set := range l.options.Set {
 		if set.Key == key {
-			return func(what, why, do string) {
-				l.Problems = append(l.Problems, document.Problem{File: set.From, What: what, Why: why, Do: do})
+			return func(label, reason, do string) {
+				l.Problems = append(l.Problems, document.Problem{
+					File: set.From, What: label, Why: reason, Do: do,
+				})
 			}
 		}
 	}
 	where := l.find(strings.Split(key, ".")...)
-	return func(what, why, do string) { l.Report(where, what, why, do) }
+	return func(label, reason, do string) { l.Report(where, label, reason, do) }
 }
 
 // walk reads one level of the file into the fields of s.
@@ -103,7 +105,7 @@ type entry struct {
 }
 
 func (l *loader) keys(n *node, y ast.Node, s scope) {
-	pairs, ok := l.Pairs(y, n.what)
+	pairs, ok := l.Pairs(y, n.label)
 	if !ok {
 		l.broken[s.path] = true
 		return
@@ -111,29 +113,29 @@ func (l *loader) keys(n *node, y ast.Node, s scope) {
 	var entries []entry
 	alone := imports(n, pairs)
 	for _, pair := range pairs {
-		kid := n.each
-		if kid == nil {
-			kid = n.find(pair.Name.Text)
+		child := n.each
+		if child == nil {
+			child = n.find(pair.Name.Text)
 		}
-		if kid == nil {
+		if child == nil {
 			other, known := l.foreignKey(n, pair.Name, alone)
-			if kid = other; !known {
+			if child = other; !known {
 				l.unknown(n, pair.Name)
 				l.broken[s.path] = true
 			}
 		}
-		if kid == nil {
+		if child == nil {
 			continue
 		}
-		if slices.ContainsFunc(entries, func(e entry) bool { return n.each == nil && e.node == kid }) {
-			l.Report(pair.Name.At, fmt.Sprintf("%s appears twice", kid.name),
+		if slices.ContainsFunc(entries, func(e entry) bool { return n.each == nil && e.node == child }) {
+			l.Report(pair.Name.At, fmt.Sprintf("%s appears twice", child.name),
 				document.Printable(pair.Name.Text)+" is another name of it", "keep one")
 			continue
 		}
 		if n.each == nil {
-			pair.Name.Text = kid.name
+			pair.Name.Text = child.name
 		}
-		entries = append(entries, entry{pair.Name, kid, pair.Value})
+		entries = append(entries, entry{pair.Name, child, pair.Value})
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int {
 		return slices.Index(readLast, a.node.name) - slices.Index(readLast, b.node.name)
@@ -178,7 +180,7 @@ func (l *loader) list(n *node, y ast.Node, s scope) {
 func (l *loader) unknown(n *node, name document.Name) {
 	do := document.DidYouMean(name.Text, n.names(), "the keys here are "+strings.Join(n.names(), ", "))
 	l.Report(name.At, fmt.Sprintf("unknown key %q", document.Printable(name.Text)),
-		n.what+" has no such key", do)
+		n.label+" has no such key", do)
 }
 
 func (l *loader) leaf(k *Key, y ast.Node, s scope) {
@@ -254,7 +256,7 @@ func (l *loader) put(k *Key, dst any, name document.Name, label string, y ast.No
 		if !k.Type.secret {
 			what = fmt.Sprintf("%s is %q", label, document.Printable(shown))
 		}
-		l.Report(document.At(y), what, m.why, m.do)
+		l.Report(document.At(y), what, m.reason, m.do)
 		return
 	}
 	l.noteLiteral(k, label, raw, document.At(y), s)
@@ -290,7 +292,7 @@ func (l *loader) fill(s scope, pattern string) {
 			continue
 		}
 		if m, _ := l.store(k, k.at(s), "", k.Default, s); m != nil {
-			panic("config: the default of " + k.Path + " is refused: " + m.why)
+			panic("config: the default of " + k.Path + " is refused: " + m.reason)
 		}
 	}
 }
@@ -309,7 +311,7 @@ func (l *loader) override(s scope) {
 		if m, _ := l.store(&hostKeys[i], dst, "", set.Value, s); m != nil {
 			l.Problems = append(l.Problems, document.Problem{
 				File: set.From, What: fmt.Sprintf("%s is %q", set.Key, document.Printable(set.Value)),
-				Why: m.why, Do: m.do,
+				Why: m.reason, Do: m.do,
 			})
 		}
 	}

@@ -147,7 +147,7 @@ func seemsRandom(s string) bool {
 }
 
 // replace masks the secret in each match whose name such accepts. A nil such accepts every match.
-func replace(re *regexp.Regexp, s string, such func(name string) bool) string {
+func replace(re *regexp.Regexp, s string, match func(name string) bool) string {
 	name, secret := re.SubexpIndex("name"), re.SubexpIndex("secret")
 	var b strings.Builder
 	for {
@@ -157,7 +157,7 @@ func replace(re *regexp.Regexp, s string, such func(name string) bool) string {
 		}
 		from, to := m[2*secret], m[2*secret+1]
 		b.WriteString(s[:from])
-		if such == nil || such(s[m[2*name]:m[2*name+1]]) {
+		if match == nil || match(s[m[2*name]:m[2*name+1]]) {
 			b.WriteString(masked(s[from:to]))
 			from = to
 		}

@@ -108,6 +108,6 @@ func write(t *testing.T, k Key, s scope) {
 		text, _, _ = strings.Cut(text, ", ")
 	}
 	if m := k.Type.put(k.at(s), value{name: name, text: strings.Trim(text, `"`)}); m != nil {
-		t.Fatalf("%s = %s: %s", k.Path, example, m.why)
+		t.Fatalf("%s = %s: %s", k.Path, example, m.reason)
 	}
 }

@@ -32,17 +32,17 @@ func (p *printer) line(depth int, text string) {
 
 // level prints the values below one node. It skips keys without a value.
 func (p *printer) level(n *node, s scope, depth int) {
-	for _, kid := range n.children {
+	for _, child := range n.children {
 		switch {
-		case kid.name == "mcpServers":
-		case s.server != nil && requiredKey[kid.name] == "command" && s.server.Link() != tenant.Stdio:
-		case kid.key != nil:
-			p.leaf(kid, s, depth)
-		case kid.each != nil:
-			p.things(kid, s, depth)
-		case kid.item != nil:
+		case child.name == "mcpServers":
+		case s.server != nil && requiredKey[child.name] == "command" && s.server.Link() != tenant.Stdio:
+		case child.key != nil:
+			p.leaf(child, s, depth)
+		case child.each != nil:
+			p.things(child, s, depth)
+		case child.item != nil:
 			if len(s.tenant.Keys) > 0 {
-				p.line(depth, kid.name+":")
+				p.line(depth, child.name+":")
 			}
 			for i := range s.tenant.Keys {
 				s.key = &s.tenant.Keys[i]
@@ -51,8 +51,8 @@ func (p *printer) level(n *node, s scope, depth int) {
 			}
 		default:
 			inner := &printer{}
-			if inner.level(kid, s, depth+1); inner.Len() > 0 {
-				p.line(depth, kid.name+":")
+			if inner.level(child, s, depth+1); inner.Len() > 0 {
+				p.line(depth, child.name+":")
 				p.WriteString(inner.String())
 			}
 		}

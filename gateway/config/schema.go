@@ -38,19 +38,20 @@ func (n *node) schema() string {
 		return fmt.Sprintf(`{"type":["object","null"],"description":%s,"patternProperties":{%s:%s},"additionalProperties":false}`,
 			quote(doc), quote(names), n.each.schema())
 	}
-	var kids, rules []string
-	for _, kid := range n.children {
-		kids = append(kids, quote(kid.name)+":"+kid.schema())
+	var children, rules []string
+	for _, child := range n.children {
+		children = append(children, quote(child.name)+":"+child.schema())
 	}
 	kind := `["object","null"]`
 	if p := n.place; p != nil {
 		ways := slices.Clone(p.oneOf)
 		if p.foreign() {
 			for _, key := range sortedKeys(aliases) {
-				kids, ways = append(kids, quote(key)+":"+n.find(aliases[key]).schema()), append(ways, key)
+				children, ways = append(children,
+					quote(key)+":"+n.find(aliases[key]).schema()), append(ways, key)
 			}
 			for _, key := range slices.Concat(sortedKeys(disablingKeys), ignoredKeys) {
-				kids = append(kids, quote(key)+`:{"description":"of other clients"}`)
+				children = append(children, quote(key)+`:{"description":"of other clients"}`)
 			}
 		}
 		if len(p.require) > 0 {
@@ -62,7 +63,8 @@ func (n *node) schema() string {
 			rules = append(rules, `"oneOf":[{"required":["`+strings.Join(ways, `"]},{"required":["`)+`"]}]`)
 		}
 	}
-	rules = append(rules, `"properties":{`+strings.Join(kids, ",")+`}`, `"additionalProperties":false`)
+	rules = append(rules, `"properties":{`+strings.Join(children, ",")+`}`,
+		`"additionalProperties":false`)
 	return `{"type":` + kind + `,` + strings.Join(rules, ",") + `}`
 }
 

@@ -15,7 +15,7 @@ import (
 // server. enter begins such a thing and leave ends it.
 type place struct {
 	path    string
-	what    string // the word for one of them, in messages
+	label   string // the word for one of them, in messages
 	names   string // pattern of the names; "" for any
 	doc     string
 	require []string // keys that are all required
@@ -49,7 +49,7 @@ var readLast = []string{"tenants", "servers", "mcpServers"}
 // or items.
 type node struct {
 	name     string
-	what     string // the owner of these keys, in messages
+	label    string // the owner of these keys, in messages
 	key      *Key
 	place    *place
 	children []*node
@@ -59,7 +59,7 @@ type node struct {
 
 // shape is the table as a tree.
 var shape = sync.OnceValue(func() *node {
-	root := &node{what: "the top level"}
+	root := &node{label: "the top level"}
 	keys := table()
 	for i := range keys {
 		n := root
@@ -68,7 +68,7 @@ var shape = sync.OnceValue(func() *node {
 			n = n.child(step)
 			if isList {
 				if n.item == nil {
-					n.item = &node{what: n.name}
+					n.item = &node{label: n.name}
 				}
 				n = n.item
 			}
@@ -83,7 +83,7 @@ var shape = sync.OnceValue(func() *node {
 				n = n.item
 			}
 		}
-		n.place, n.what = &places[i], places[i].what
+		n.place, n.label = &places[i], places[i].label
 	}
 	return root
 })
@@ -95,17 +95,17 @@ func (n *node) child(name string) *node {
 		}
 		return n.each
 	}
-	if kid := n.find(name); kid != nil {
-		return kid
+	if child := n.find(name); child != nil {
+		return child
 	}
-	n.children = append(n.children, &node{name: name, what: name})
+	n.children = append(n.children, &node{name: name, label: name})
 	return n.children[len(n.children)-1]
 }
 
 func (n *node) find(name string) *node {
-	for _, kid := range n.children {
-		if kid.name == name {
-			return kid
+	for _, child := range n.children {
+		if child.name == name {
+			return child
 		}
 	}
 	return nil
@@ -113,8 +113,8 @@ func (n *node) find(name string) *node {
 
 func (n *node) names() []string {
 	names := make([]string, len(n.children))
-	for i, kid := range n.children {
-		names[i] = kid.name
+	for i, child := range n.children {
+		names[i] = child.name
 	}
 	return names
 }
@@ -148,11 +148,11 @@ func leaveKey(l *loader, s scope, name document.Name) {
 
 func enterServer(l *loader, s scope, name document.Name) scope {
 	if !tenant.ValidServer(name.Text) {
-		why := "a server's name has 1 to 32 characters of a-z, 0-9 and -, and does not begin with -"
+		reason := "a server's name has 1 to 32 characters of a-z, 0-9 and -, and does not begin with -"
 		if slices.Contains(tenant.Reserved, name.Text) {
-			why = "the name is reserved in paths"
+			reason = "the name is reserved in paths"
 		}
-		l.Report(name.At, quoted("server", name.Text)+" cannot be part of a path", why, "rename it")
+		l.Report(name.At, quoted("server", name.Text)+" cannot be part of a path", reason, "rename it")
 	}
 	s.server = l.defaults(s, name.Text)
 	return s
@@ -164,7 +164,7 @@ func leaveServer(l *loader, s scope, name document.Name) {
 }
 
 // quoted names a thing in a message.
-func quoted(what, name string) string { return what + ` "` + document.Printable(name) + `"` }
+func quoted(label, name string) string { return label + ` "` + document.Printable(name) + `"` }
 
 // sortedKeys keeps messages independent of the order of a map.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

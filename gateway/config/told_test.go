@@ -10,7 +10,7 @@ import (
 func TestMessagesHaveNoSecrets(t *testing.T) {
 	const tail = "Tk99zzTopSecretTail"
 	server := func(s string) string { return "tenants: {acme: {servers: {s: {" + s + "}}}}" }
-	for _, c := range []struct{ text, says string }{
+	for _, c := range []struct{ text, message string }{
 		{server(`url: "http://a.example/mcp", headers: {Authorization: "Bearer s3cr$` + tail + `"}`),
 			"headers.Authorization has a variable like $NAME in it"},
 		{server(`url: "http://a.example/mcp", headers: {X-Key: "a{env:` + tail + `}"}`),
@@ -52,8 +52,8 @@ func TestMessagesHaveNoSecrets(t *testing.T) {
 		} else {
 			told = got.Warnings.Error()
 		}
-		if !strings.Contains(told, c.says) {
-			t.Errorf("%s: got %q, want %q", c.text, told, c.says)
+		if !strings.Contains(told, c.message) {
+			t.Errorf("%s: got %q, want %q", c.text, told, c.message)
 		}
 		if strings.Contains(strings.ToLower(told), strings.ToLower(tail)) ||
 			strings.Contains(told, "12345678") {

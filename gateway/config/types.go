@@ -45,7 +45,7 @@ type value struct {
 
 // mistake says why a value is refused and what to do. Neither text repeats a value that may be
 // secret.
-type mistake struct{ why, do string }
+type mistake struct{ reason, do string }
 
 const anyText = `{"type":"string"}`
 

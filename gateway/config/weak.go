@@ -34,7 +34,7 @@ var weakHashes = sync.OnceValue(func() map[auth.Hash]string {
 })
 
 // eachWeak calls f for every key that anybody can guess.
-func eachWeak(l *loader, f func(at document.Position, what string)) {
+func eachWeak(l *loader, f func(at document.Position, label string)) {
 	for _, t := range l.tenants {
 		for i, k := range t.Keys {
 			key, weak := weakHashes()[k.Hash]
@@ -55,11 +55,11 @@ const (
 // checkKeys refuses guessable keys if other machines can reach the listener.
 func checkKeys(l *loader) {
 	if exposedAddress(l.config.Listen) != "" {
-		eachWeak(l, func(at document.Position, what string) { l.Report(at, what, guessed, printNewer) })
+		eachWeak(l, func(at document.Position, label string) { l.Report(at, label, guessed, printNewer) })
 	}
 }
 
 // warnKeys warns of guessable keys.
 func warnKeys(l *loader) {
-	eachWeak(l, func(at document.Position, what string) { l.warn(at, what, guessed, printNewer) })
+	eachWeak(l, func(at document.Position, label string) { l.warn(at, label, guessed, printNewer) })
 }

@@ -90,12 +90,12 @@ func Step(s Standing, now time.Time, e Event) (Standing, []Effect) {
 }
 
 // down returns the standing of a tenant that has ended by itself once more.
-func (s Standing) down(now time.Time, why Why) (Standing, []Effect) {
+func (s Standing) down(now time.Time, reason Why) (Standing, []Effect) {
 	if s.State != Probing && now.Sub(s.Since) >= Stable {
 		s.Ends, s.Pause = 0, 0
 	}
 	first, last := FirstPause, LastPause
-	next := Standing{State: Paused, Since: now, Ends: s.Ends + 1, Why: why}
+	next := Standing{State: Paused, Since: now, Ends: s.Ends + 1, Why: reason}
 	tell := ReportPaused
 	if next.Ends >= MaxEnds || s.State == Probing {
 		next.State, tell = Quarantined, ReportQuarantined

@@ -209,9 +209,9 @@ func (a *Account) fits(beyond, n int64) bool {
 // CheckKeep returns nil if the tenant may keep n more bytes. Otherwise it returns the refusal and
 // counts it. It reserves nothing. A caller that does not refuse anything uses Fits instead.
 func (a *Account) CheckKeep(n int) *Refusal {
-	r, why := a.Reserve(Requests, n)
+	r, refusal := a.Reserve(Requests, n)
 	r.Release()
-	return why
+	return refusal
 }
 
 // Admits returns nil if the tenant may make a call whose n bytes are kept until the end of the

@@ -24,8 +24,8 @@ func TestCachedBytesMakeRoom(t *testing.T) {
 		t.Errorf("%d are kept after %d drops", a.Total(), drops)
 	}
 	cache()
-	if _, why := a.Reserve(Requests, 20*mib); why != nil || drops != 2 || a.Total() != 50*mib {
-		t.Errorf("refused: %v; %d are kept after %d drops", why, a.Total(), drops)
+	if _, refusal := a.Reserve(Requests, 20*mib); refusal != nil || drops != 2 || a.Total() != 50*mib {
+		t.Errorf("refused: %v; %d are kept after %d drops", refusal, a.Total(), drops)
 	}
 	cache()
 	if b.Add(Requests, 80*mib); b.Fits(mib) || drops != 2 {

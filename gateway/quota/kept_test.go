@@ -29,10 +29,10 @@ func TestAccountIsRefusedAtItsBound(t *testing.T) {
 	a, b := l.Account("acme"), l.Account("initech")
 	var kept []*Reservation
 	for {
-		r, why := a.Reserve(HeldCalls, mib)
-		if why != nil {
-			if why.Kept != 75*mib || why.Limit != 75*mib || why.Kinds[HeldCalls] != 75*mib {
-				t.Errorf("refused with %+v", why)
+		r, refusal := a.Reserve(HeldCalls, mib)
+		if refusal != nil {
+			if refusal.Kept != 75*mib || refusal.Limit != 75*mib || refusal.Kinds[HeldCalls] != 75*mib {
+				t.Errorf("refused with %+v", refusal)
 			}
 			break
 		}
@@ -42,17 +42,17 @@ func TestAccountIsRefusedAtItsBound(t *testing.T) {
 		t.Fatalf("%d are kept, %d bytes; want the share and all that is free, 75", len(kept), a.Total())
 	}
 	for range 25 { // its share is reserved
-		if _, why := b.Reserve(Requests, mib); why != nil {
-			t.Fatalf("another tenant below its share: %v", why.ClientError())
+		if _, refusal := b.Reserve(Requests, mib); refusal != nil {
+			t.Fatalf("another tenant below its share: %v", refusal.ClientError())
 		}
 	}
-	if _, why := b.Reserve(Requests, mib); why == nil {
+	if _, refusal := b.Reserve(Requests, mib); refusal == nil {
 		t.Error("another tenant has more than its share while nothing is free")
 	}
 	kept[0].Release()
 	kept[0].Release() // counts once
-	if _, why := a.Reserve(Tasks, mib); why != nil || a.Total() != 75*mib {
-		t.Errorf("after it has let go: %v, %d kept", why, a.Total())
+	if _, refusal := a.Reserve(Tasks, mib); refusal != nil || a.Total() != 75*mib {
+		t.Errorf("after it has let go: %v, %d kept", refusal, a.Total())
 	}
 	if h := a.Holding(); h.Refused != 1 || h.Kinds[Tasks] != mib {
 		t.Errorf("the account says %+v", h)
@@ -64,20 +64,20 @@ func TestAccountIsRefusedAtItsBound(t *testing.T) {
 func TestOneLargeMessageUsesTheFreePart(t *testing.T) {
 	l := ledger(Normal)
 	a, b := l.Account("acme"), l.Account("initech")
-	if _, why := a.Reserve(Requests, 70*mib); why != nil {
-		t.Fatal(why.ClientError())
+	if _, refusal := a.Reserve(Requests, 70*mib); refusal != nil {
+		t.Fatal(refusal.ClientError())
 	}
 	if b.Fits(31*mib) || !b.Fits(30*mib) {
 		t.Error("fits is not its share of 25 MiB and the 5 MiB that are free")
 	}
-	if _, why := b.Reserve(Requests, 31*mib); why == nil || b.Total() != 0 {
+	if _, refusal := b.Reserve(Requests, 31*mib); refusal == nil || b.Total() != 0 {
 		t.Errorf("more than its share has room while nothing is free; %d are kept", b.Total())
 	}
 	if b.TryReserve(Requests, 31*mib) != nil || b.Holding().Refused != 1 {
 		t.Errorf("who asks again counts as refused: %d", b.Holding().Refused)
 	}
-	if _, why := b.Reserve(Requests, 25*mib); why != nil {
-		t.Error(why.ClientError())
+	if _, refusal := b.Reserve(Requests, 25*mib); refusal != nil {
+		t.Error(refusal.ClientError())
 	}
 }
 
@@ -92,16 +92,16 @@ func TestMessageOfAnySizeHasRoomAlone(t *testing.T) {
 		t.Fatal(why.ClientError())
 	}
 	for name, other := range map[string]*Account{"acme": a, "initech": b} {
-		if _, why := other.Reserve(Requests, 26*mib); why == nil {
+		if _, refusal := other.Reserve(Requests, 26*mib); refusal == nil {
 			t.Errorf("%s has room beside it", name)
 		}
 	}
-	if _, why := b.Reserve(Requests, 25*mib); why != nil {
-		t.Error(why.ClientError())
+	if _, refusal := b.Reserve(Requests, 25*mib); refusal != nil {
+		t.Error(refusal.ClientError())
 	}
 	huge.Release()
-	if _, why := b.Reserve(Requests, 200*mib); why != nil {
-		t.Errorf("once nobody uses the free part: %v", why.ClientError())
+	if _, refusal := b.Reserve(Requests, 200*mib); refusal != nil {
+		t.Errorf("once nobody uses the free part: %v", refusal.ClientError())
 	}
 }
 
@@ -125,12 +125,12 @@ func TestTenantsAboveTheirShareAreRefusedFirst(t *testing.T) {
 		if begin != c.begin || call != c.call {
 			t.Errorf("%v: begin %v, call %v", c.Level, begin, call)
 		}
-		if why := l.Account("initech").CheckCall(1); (why != nil) != (c.Level >= Critical) {
-			t.Errorf("%v: a call that brings it above its share: %v", c.Level, why)
+		if refusal := l.Account("initech").CheckCall(1); (refusal != nil) != (c.Level >= Critical) {
+			t.Errorf("%v: a call that brings it above its share: %v", c.Level, refusal)
 		}
-		if why := l.Account("acme").CheckCall(0); c.Level == Critical &&
-			(why.Limit != 25*mib || why.AllTenants) {
-			t.Errorf("it is told of %+v", why)
+		if refusal := l.Account("acme").CheckCall(0); c.Level == Critical &&
+			(refusal.Limit != 25*mib || refusal.AllTenants) {
+			t.Errorf("it is told of %+v", refusal)
 		}
 	}
 }
@@ -172,24 +172,24 @@ func TestCallsAreAdmittedWhetherTheyCountOrNot(t *testing.T) {
 		a := l.Account("acme")
 		a.Add(Tasks, 75*mib)
 		drops := 0
-		why := a.CheckAdmit(10*mib, false, func() bool {
+		refusal := a.CheckAdmit(10*mib, false, func() bool {
 			drops++
 			a.Add(Tasks, -mib)
 			return true
 		})
-		if why == nil && level == Critical {
+		if refusal == nil && level == Critical {
 			a.Add(Requests, -int(a.Holding().Kinds[Requests]))
 			a.Add(Tasks, 20*mib)
-			if why = a.CheckBeginEvicting(func() bool {
+			if refusal = a.CheckBeginEvicting(func() bool {
 				a.Add(Tasks, -mib)
 				return true
-			}); why != nil || a.Total() != 25*mib {
-				t.Errorf("what lasts begins with %d kept: %v", a.Total(), why)
+			}); refusal != nil || a.Total() != 25*mib {
+				t.Errorf("what lasts begins with %d kept: %v", a.Total(), refusal)
 			}
 		}
-		if want := map[Level]int{Normal: 10, Critical: 60}[level]; why != nil || drops != want ||
+		if want := map[Level]int{Normal: 10, Critical: 60}[level]; refusal != nil || drops != want ||
 			a.Holding().Refused != 0 {
-			t.Errorf("%v: %v after %d were dropped, want %d; %d refusals", level, why, drops, want,
+			t.Errorf("%v: %v after %d were dropped, want %d; %d refusals", level, refusal, drops, want,
 				a.Holding().Refused)
 		}
 	}
@@ -200,8 +200,8 @@ func TestRefusalTellsWhatIsKept(t *testing.T) {
 	a := l.Account("acme")
 	a.Add(HeldCalls, 70*mib)
 	a.Add(Requests, 5*mib)
-	_, why := a.Reserve(Requests, mib)
-	err := why.ClientError()
+	_, refusal := a.Reserve(Requests, mib)
+	err := refusal.ClientError()
 	for _, part := range []string{"tenant acme is overloaded", "keeps 75.0 MiB of 75.0 MiB",
 		"held_calls 70.0 MiB, requests 5.0 MiB", "as much as it may"} {
 		if !strings.Contains(err.Message, part) {
@@ -264,7 +264,8 @@ func TestAccountOfNobodyCountsNothing(t *testing.T) {
 	}
 	// Without bounds everything is counted, and nothing is refused.
 	l := new(Ledger)
-	if _, why := l.Account("acme").Reserve(Tasks, 1<<50); why != nil || l.Account("acme").Full() ||
+	if _, refusal := l.Account("acme").Reserve(Tasks, 1<<50); refusal != nil ||
+		l.Account("acme").Full() ||
 		l.Account("acme").Total() != 1<<50 {
 		t.Error("a ledger without bounds refuses")
 	}
@@ -282,7 +283,8 @@ func TestLedgerIsExact(t *testing.T) {
 			switch op := rapid.IntRange(0, 3).Draw(t, "op"); {
 			case op <= 1 || len(open) == 0:
 				n := rapid.IntRange(0, 9*mib).Draw(t, "size")
-				if r, why := a.Reserve(Kind(rapid.IntRange(0, kindCount-1).Draw(t, "kind")), n); why == nil {
+				if r, refusal := a.Reserve(Kind(rapid.IntRange(0, kindCount-1).Draw(t, "kind")),
+					n); refusal == nil {
 					open, want[r] = append(open, r), int64(n)
 				}
 			default:
@@ -391,15 +393,15 @@ func TestRefusalsAreTrue(t *testing.T) {
 		a := l.Account("acme")
 		a.Add(HeldCalls, c.acme*mib)
 		l.Account("initech").Add(Requests, c.others*mib)
-		why := a.CheckCall(c.asks * mib)
-		if why == nil {
-			why = a.CheckKeep(c.asks * mib)
+		refusal := a.CheckCall(c.asks * mib)
+		if refusal == nil {
+			refusal = a.CheckKeep(c.asks * mib)
 		}
-		if why == nil {
+		if refusal == nil {
 			t.Errorf("%+v is not refused", c)
 			continue
 		}
-		if got := why.ClientError().Message; got != "tenant acme is overloaded: "+c.want {
+		if got := refusal.ClientError().Message; got != "tenant acme is overloaded: "+c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}

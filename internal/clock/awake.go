@@ -123,8 +123,8 @@ func (t *timer) ready() bool {
 	if t.over {
 		return false
 	}
-	if left := t.due.Sub(t.clock.Now()); left > 0 {
-		t.next = t.clock.base.AfterFunc(left, t.fire)
+	if remaining := t.due.Sub(t.clock.Now()); remaining > 0 {
+		t.next = t.clock.base.AfterFunc(remaining, t.fire)
 		return false
 	}
 	t.over = true

@@ -51,15 +51,15 @@ func TestHostPassesTheOfficialSuite(t *testing.T) {
 	p := prepare(t)
 	groups := append(serverRuns(t, p), clientRuns(t)...)
 	var all sync.WaitGroup
-	turns := make(chan struct{}, maxConcurrentRuns)
+	slots := make(chan struct{}, maxConcurrentRuns)
 	for _, group := range groups {
 		for _, r := range group {
 			all.Go(func() {
-				turns <- struct{}{}
+				slots <- struct{}{}
 				began := time.Now()
 				r.do(t, p)
 				t.Logf("%s, %s: %v", r.set, r.name, time.Since(began).Round(time.Second/10))
-				<-turns
+				<-slots
 			})
 		}
 	}

@@ -19,7 +19,7 @@ type cell struct {
 	// The host ended the idle connection at the moment the request was sent, and answered 408.
 	crossed int
 	lost    int // failed in any other way
-	why     string
+	reason  string
 }
 
 // eventTime is the time of an event and the time at which the host was reachable again.
@@ -49,7 +49,7 @@ func (c *cell) add(at eventTime, one call, executed int) {
 	switch {
 	case executed > 1, executed == 0 && one.err == nil:
 		c.lost++
-		c.why = fmt.Sprintf("a call has reached the server %d times; its error: %s", executed, text)
+		c.reason = fmt.Sprintf("a call has reached the server %d times; its error: %s", executed, text)
 	case one.err == nil:
 	case crossed.MatchString(text) && one.ended.After(at.struck) && executed == 0:
 		c.crossed++
@@ -59,11 +59,11 @@ func (c *cell) add(at eventTime, one call, executed int) {
 		c.noListener++
 	case one.begun.Before(at.struck.Add(effectTime)) && one.ended.After(at.struck):
 		if c.inFlight++; c.lost == 0 {
-			c.why = text
+			c.reason = text
 		}
 	default:
 		c.lost++
-		c.why = fmt.Sprintf("%v after the event: %s",
+		c.reason = fmt.Sprintf("%v after the event: %s",
 			one.begun.Sub(at.struck).Round(time.Millisecond), text)
 	}
 }
@@ -75,12 +75,12 @@ func (c *cell) short() string {
 	}
 	var parts []string
 	for _, p := range []struct {
-		n    int
-		what string
+		n     int
+		label string
 	}{{c.inFlight, "in flight"}, {c.noListener, "nobody listened"}, {c.refused, "refused"},
 		{c.crossed, "crossed"}, {c.lost, "lost"}} {
 		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.label))
 		}
 	}
 	if len(parts) == 0 {
@@ -93,11 +93,12 @@ func (c *cell) short() string {
 func (c *cell) wrong(e event) string {
 	switch {
 	case c.continuing < c.clients:
-		return fmt.Sprintf("%d of %d clients do not go on: %s", c.clients-c.continuing, c.clients, c.why)
+		return fmt.Sprintf("%d of %d clients do not go on: %s", c.clients-c.continuing,
+			c.clients, c.reason)
 	case c.lost > 0:
-		return fmt.Sprintf("%d calls were lost: %s", c.lost, c.why)
+		return fmt.Sprintf("%d calls were lost: %s", c.lost, c.reason)
 	case c.inFlight > 0 && !e.inFlight:
-		return fmt.Sprintf("%d calls in flight were cut: %s", c.inFlight, c.why)
+		return fmt.Sprintf("%d calls in flight were cut: %s", c.inFlight, c.reason)
 	case c.noListener > 0 && !e.away:
 		return fmt.Sprintf("%d calls found nobody who listens", c.noListener)
 	case c.refused > 0 && !e.refuses:
@@ -200,13 +201,13 @@ func TestClientsGoOn(t *testing.T) {
 				if *full {
 					rows[k] += " " + c.short() + " |"
 				}
-				why := c.wrong(e)
+				reason := c.wrong(e)
 				if stays := kinds[k].cannotContinue; stays != "" && e.cuts {
-					t.Logf("%s: %s (known: %s)", kinds[k], why, stays)
+					t.Logf("%s: %s (known: %s)", kinds[k], reason, stays)
 					continue
 				}
-				if why != "" {
-					t.Errorf("%s: %s", kinds[k], why)
+				if reason != "" {
+					t.Errorf("%s: %s", kinds[k], reason)
 				}
 				t.Logf("%s: %d calls, failed: %s", kinds[k], c.calls, c.short())
 			}

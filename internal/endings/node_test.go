@@ -67,10 +67,10 @@ func (s nodeSession) close() { _, _ = s.do("close", nil, closeTime) }
 const grace = 5 * time.Second
 
 // do runs a command in the Node process and returns the text that the SDK answers.
-func (s nodeSession) do(what string, members map[string]any, within time.Duration) (text string,
+func (s nodeSession) do(label string, members map[string]any, within time.Duration) (text string,
 	err error) {
 	select {
-	case o := <-s.node.Do(what, s.name, members):
+	case o := <-s.node.Do(label, s.name, members):
 		// TypeScript SDK 1 reports the HTTP status only here.
 		if e := o.Error; e != nil && e.Code >= 100 && e.Code < 600 {
 			return "", fmt.Errorf("%s (HTTP %d)", o.Broken, e.Code)

@@ -63,11 +63,11 @@ func (a *armed) covers(path string) bool {
 }
 
 // of reports whether the fault matches a place that belongs to no actor.
-func (a *armed) of(place Place, who Who) bool {
+func (a *armed) of(place Place, origin Who) bool {
 	p := &a.fault.Point
-	return p.Place == place && (p.Tenant == "" || p.Tenant == who.Tenant) &&
-		(p.Server == "" || p.Server == who.Server) &&
-		(p.Session == "" || p.Session == who.Session)
+	return p.Place == place && (p.Tenant == "" || p.Tenant == origin.Tenant) &&
+		(p.Server == "" || p.Server == origin.Server) &&
+		(p.Session == "" || p.Session == origin.Session)
 }
 
 // chosen decides at random whether this match is struck.

@@ -110,8 +110,8 @@ var (
 )
 
 func (f Fault) check() error {
-	wrong := func(why error, format string, args ...any) error {
-		return fmt.Errorf("fault %q: %w: %s", f.Action, why, fmt.Sprintf(format, args...))
+	wrong := func(cause error, format string, args ...any) error {
+		return fmt.Errorf("fault %q: %w: %s", f.Action, cause, fmt.Sprintf(format, args...))
 	}
 	row, ok := rowOf(f.Point.Place)
 	if !ok {

@@ -112,16 +112,16 @@ func (e Effect) Error() string { return Injected{e.ID, e.Action, string(e.Place)
 
 // At is called at a place that belongs to no actor, on behalf of who. If a fault makes the caller
 // wait, At returns after the wait, or when ctx ends. The caller performs the returned effect.
-func (r *Registry) At(ctx context.Context, place Place, who Who) Effect {
+func (r *Registry) At(ctx context.Context, place Place, origin Who) Effect {
 	if r.Idle() {
 		return Effect{}
 	}
-	return r.effect(ctx, place, who)
+	return r.effect(ctx, place, origin)
 }
 
-func (r *Registry) effect(ctx context.Context, place Place, who Who) Effect {
+func (r *Registry) effect(ctx context.Context, place Place, origin Who) Effect {
 	for _, a := range r.list() {
-		if !a.of(place, who) || !r.strike(a) {
+		if !a.of(place, origin) || !r.strike(a) {
 			continue
 		}
 		if a.fault.Action != Slow && a.fault.Action != Hang {

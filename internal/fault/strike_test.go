@@ -139,17 +139,17 @@ func TestAPlaceIsNarrowedByWho(t *testing.T) {
 		id := Fault{Action: Drop,
 			Point: Point{Place: UpstreamRead, Who: Who{Tenant: "acme", Server: "files"}}}.in(t, r)
 		for _, c := range []struct {
-			place Place
-			who   Who
-			want  Effect
+			place  Place
+			origin Who
+			want   Effect
 		}{
 			{UpstreamRead, ann, Effect{Action: Drop, ID: id, Place: UpstreamRead}},
 			{UpstreamWrite, ann, Effect{}},
 			{UpstreamRead, Who{Tenant: "acme", Server: "web"}, Effect{}},
 			{UpstreamRead, Who{Tenant: "globex", Server: "files"}, Effect{}},
 		} {
-			if got := r.At(t.Context(), c.place, c.who); got != c.want {
-				t.Errorf("%s for %+v: %+v, want %+v", c.place, c.who, got, c.want)
+			if got := r.At(t.Context(), c.place, c.origin); got != c.want {
+				t.Errorf("%s for %+v: %+v, want %+v", c.place, c.origin, got, c.want)
 			}
 		}
 		Fault{Action: Slow, Point: Point{Place: StoreSync}, Delay: time.Hour, Lease: MaxLease}.in(t, r)

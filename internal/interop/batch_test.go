@@ -27,7 +27,7 @@ func TestBatches(t *testing.T) {
 	for _, c := range []struct {
 		name, revision, body string
 		status, answers      int
-		says                 string
+		text                 string
 	}{
 		{"requests of one id", "2025-03-26", "[" + ping + "," + call + "," + told + "]", 200, 2,
 			`"text":"here"`},
@@ -59,9 +59,9 @@ func TestBatches(t *testing.T) {
 				}
 				answers = len(messages)
 			}
-			if r.status != c.status || answers != c.answers || !strings.Contains(string(r.body), c.says) {
+			if r.status != c.status || answers != c.answers || !strings.Contains(string(r.body), c.text) {
 				t.Errorf("got %d with %d answers, %.300s; want %d with %d, %s", r.status, answers, r.body,
-					c.status, c.answers, c.says)
+					c.status, c.answers, c.text)
 			}
 			w.close()
 		})

@@ -71,8 +71,8 @@ func overNode(t *testing.T, node *mcptest.Node, name string, way mcptest.ServerA
 		t.Fatalf("%s: %v", name, opened)
 	}
 	t.Cleanup(func() { mcptest.Await(t, node.Do("close", name, nil)) })
-	read := func(what string, value any) {
-		if err := json.Unmarshal(mcptest.Await(t, node.Do(what, name, nil)).Value, value); err != nil {
+	read := func(label string, value any) {
+		if err := json.Unmarshal(mcptest.Await(t, node.Do(label, name, nil)).Value, value); err != nil {
 			t.Error(err)
 		}
 	}

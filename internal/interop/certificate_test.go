@@ -103,7 +103,7 @@ func TestReloadMovesTheCertificate(t *testing.T) {
 	if n, err := open.Read(make([]byte, 12)); err != nil || n == 0 {
 		t.Errorf("a connection that is open: %v", err)
 	}
-	for name, bad := range map[string]struct{ cert, key, why string }{
+	for name, bad := range map[string]struct{ cert, key, reason string }{
 		"a key of another":  {oldCert, newKey, "private key does not match"},
 		"no such file":      {filepath.Join(dir, "none.pem"), newKey, "no such file"},
 		"no longer good":    {lateCert, lateKey, "expired at"},
@@ -112,7 +112,7 @@ func TestReloadMovesTheCertificate(t *testing.T) {
 	} {
 		configure(bad.cert, bad.key, ", more: {builtin: demo}")
 		said, err := reload()
-		if err == nil || !strings.Contains(said, bad.why) || !strings.Contains(said, bad.cert) ||
+		if err == nil || !strings.Contains(said, bad.reason) || !strings.Contains(said, bad.cert) ||
 			!strings.Contains(said, "nothing has changed") {
 			t.Errorf("%s: reload: %v: %s", name, err, said)
 		}

@@ -138,9 +138,9 @@ type upstream struct {
 }
 
 // received returns how many messages of a kind the server has received.
-func (u upstream) received(what string) int {
+func (u upstream) received(label string) int {
 	text, _ := os.ReadFile(u.notes) // the file does not exist before the first message
-	return strings.Count(string(text), what+"\n")
+	return strings.Count(string(text), label+"\n")
 }
 
 // upstreams starts a host with a server of every revision, over every transport of that revision.

@@ -24,8 +24,8 @@ Behind each is the row of the bridge table (§10 of the protocol matrix) that ma
 
 // note is a reason why some pairs do not support some features.
 type note struct {
-	features []string
-	row, why string
+	features    []string
+	row, reason string
 }
 
 // compatTable renders the page. Its cells say "all", or name the notes that apply.
@@ -35,13 +35,13 @@ func compatTable(cells map[pair][]string) string {
 	for i, f := range compatFeatures { // the order of the features determines the numbers of the notes
 		for _, down := range allEnds() {
 			for _, up := range allEnds() {
-				why, at := cells[pair{down, up}][i], pair{down, up}
-				if why == "" {
+				reason, at := cells[pair{down, up}][i], pair{down, up}
+				if reason == "" {
 					continue
 				}
-				n := slices.IndexFunc(notes, func(n note) bool { return n.row == f.row && n.why == why })
+				n := slices.IndexFunc(notes, func(n note) bool { return n.row == f.row && n.reason == reason })
 				if n < 0 {
-					n, notes = len(notes), append(notes, note{row: f.row, why: why})
+					n, notes = len(notes), append(notes, note{row: f.row, reason: reason})
 				}
 				if of := &notes[n].features; !slices.Contains(*of, f.name) {
 					*of = append(*of, f.name)
@@ -80,7 +80,7 @@ func compatTable(cells map[pair][]string) string {
 	}
 	b.WriteString(compatNotes)
 	for i, n := range notes {
-		fmt.Fprintf(&b, "%d. %s (%s): %s.\n", i+1, strings.Join(n.features, "; "), n.row, n.why)
+		fmt.Fprintf(&b, "%d. %s (%s): %s.\n", i+1, strings.Join(n.features, "; "), n.row, n.reason)
 	}
 	return b.String()
 }

@@ -72,17 +72,17 @@ func cell(t *testing.T, down end, up upstream, valid *validity) (row []string) {
 	t.Helper()
 	c := newMatrixClient(t, dialEnd[down.over](t, up.at, down.version), down.version, valid)
 	for _, f := range compatFeatures {
-		why := f.unsupported(down.version, up.version)
+		reason := f.unsupported(down.version, up.version)
 		c.clearRecorded()
 		switch wrong := f.works(c, up); {
-		case why == "" && wrong != "":
+		case reason == "" && wrong != "":
 			t.Errorf("%s: %.600s", f.name, wrong)
-		case why != "" && wrong == "":
-			t.Errorf("%s: works, although %s", f.name, why)
-		case why != "" && !strings.Contains(wrong, f.instead):
+		case reason != "" && wrong == "":
+			t.Errorf("%s: works, although %s", f.name, reason)
+		case reason != "" && !strings.Contains(wrong, f.instead):
 			t.Errorf("%s: %.600s, want %s", f.name, wrong, f.instead)
 		}
-		row = append(row, why)
+		row = append(row, reason)
 	}
 	return row
 }

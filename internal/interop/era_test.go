@@ -24,7 +24,7 @@ func TestDualEraClientSpeaksTheNewest(t *testing.T) {
 	var sent []string
 	carry := carrier(t, "")
 	record := roundTripper(func(r *http.Request) (*http.Response, error) {
-		what := r.Method
+		label := r.Method
 		if r.Body != nil {
 			body, err := io.ReadAll(r.Body)
 			if err != nil {
@@ -32,16 +32,16 @@ func TestDualEraClientSpeaksTheNewest(t *testing.T) {
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			if m, err := jsonrpc.Decode(body, jsonrpc.Limits{}); err == nil {
-				what = m.Method + " in " + r.Header.Get("Mcp-Protocol-Version")
+				label = m.Method + " in " + r.Header.Get("Mcp-Protocol-Version")
 			}
 		}
 		response, err := carry.RoundTrip(r)
 		if err == nil {
-			what += fmt.Sprintf(": %d", response.StatusCode)
+			label += fmt.Sprintf(": %d", response.StatusCode)
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		sent = append(sent, what)
+		sent = append(sent, label)
 		return response, err
 	})
 	c := connect(t, &mcp.StreamableClientTransport{

@@ -151,10 +151,10 @@ func (c *client) awaitInGoroutine(want string) {
 // process or, for the remote server, a session.
 func useEverything(c *client, prefix string, n int, subscribed *sync.WaitGroup, remote bool) {
 	t := c.t
-	expect := func(what, got, want string) {
+	expect := func(label, got, want string) {
 		t.Helper()
 		if !strings.Contains(got, want) {
-			t.Errorf("%s, %s = %q, want %q", c.user, what, got, want)
+			t.Errorf("%s, %s = %q, want %q", c.user, label, got, want)
 		}
 	}
 	name := fmt.Sprint("nonce ", n)

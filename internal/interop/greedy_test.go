@@ -24,10 +24,10 @@ type greedy struct {
 }
 
 // count counts a result of a request.
-func (g *greedy) count(what string) {
+func (g *greedy) count(label string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.counts[what]++
+	g.counts[label]++
 }
 
 // send sends a request to a server of the tenant, and returns the answer.
@@ -96,11 +96,11 @@ func (g *greedy) countAnswer(ctx context.Context, tool string, status int, answe
 		g.count(fmt.Sprint(tool, " ", status))
 		return
 	}
-	why, _ := jsonedit.GetString([]byte(answer), "error", "message")
-	if why, _, _ = strings.Cut(why, ":"); strings.Contains(why, "keeps") {
-		why, _, _ = strings.Cut(why, " keeps")
+	reason, _ := jsonedit.GetString([]byte(answer), "error", "message")
+	if reason, _, _ = strings.Cut(reason, ":"); strings.Contains(reason, "keeps") {
+		reason, _, _ = strings.Cut(reason, " keeps")
 	}
-	g.count(fmt.Sprint(tool, " ", status, " ", why))
+	g.count(fmt.Sprint(tool, " ", status, " ", reason))
 	select {
 	case <-time.After(20 * time.Millisecond):
 	case <-ctx.Done():

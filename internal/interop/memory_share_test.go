@@ -247,11 +247,11 @@ func TestResultsOfTasksFillTheirTenantsShare(t *testing.T) {
 			got := string(w.post(about("tasks/get", id)).body)
 			if strings.Contains(got, `"status":"failed"`) {
 				failed++
-				why := string(w.post(about("tasks/result", id)).body)
-				if !strings.Contains(why,
+				reason := string(w.post(about("tasks/result", id)).body)
+				if !strings.Contains(reason,
 					"there was no room to keep its result: tenant acme is overloaded: acme keeps ") ||
-					!strings.Contains(why, `"maybeExecuted":true`) {
-					t.Errorf("task %d failed with %.500s", n, why)
+					!strings.Contains(reason, `"maybeExecuted":true`) {
+					t.Errorf("task %d failed with %.500s", n, reason)
 				}
 				return true
 			}

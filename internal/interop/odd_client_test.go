@@ -60,8 +60,8 @@ func (s oddServer) wireAsks(aggregate bool) (all []wireAsk) {
 // external returns params with the aggregate's name of a tool, a prompt or a resource.
 func external(server, method string, params json.RawMessage) json.RawMessage {
 	names := map[string]struct {
-		member string
-		name   func(server, own string) string
+		member  string
+		rewrite func(server, own string) string
 	}{
 		"tools/call":     {"name", catalog.ToolName},
 		"prompts/get":    {"name", catalog.External},
@@ -73,7 +73,7 @@ func external(server, method string, params json.RawMessage) json.RawMessage {
 		return params
 	}
 	if name, ok := members[row.member].(string); ok {
-		members[row.member] = row.name(server, name)
+		members[row.member] = row.rewrite(server, name)
 	}
 	text, err := json.Marshal(members)
 	if err != nil {
@@ -85,9 +85,9 @@ func external(server, method string, params json.RawMessage) json.RawMessage {
 // goClient runs a job with the official Go client.
 func goClient(ctx context.Context, job oddJob) []oddOutcome {
 	all := make([]oddOutcome, len(job.Asks))
-	fail := func(why string) []oddOutcome {
+	fail := func(reason string) []oddOutcome {
 		for i := range all {
-			all[i] = oddOutcome{Failed: why}
+			all[i] = oddOutcome{Failed: reason}
 		}
 		return all
 	}

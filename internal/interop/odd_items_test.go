@@ -7,9 +7,9 @@ import (
 )
 
 // listing is a script that lists the given items and a good one.
-func listing(method, member, good string, items ...string) oddScript {
+func listing(method, name, good string, items ...string) oddScript {
 	return oddScript{
-		method: {result(`{"` + member + `":[` + strings.Join(append(items, good), ",") + `]}`)},
+		method: {result(`{"` + name + `":[` + strings.Join(append(items, good), ",") + `]}`)},
 	}
 }
 
@@ -43,8 +43,8 @@ func oddItems() (rows []oddRow) {
 			listing("resources/list", "resources", `{"uri":"`+at+`good","name":"n"}`, items...))
 	}
 	schema := func(s string) string { return `{"name":"bad","inputSchema":` + s + `}` }
-	with := func(member string) string {
-		return `{"name":"bad","inputSchema":{"type":"object"},` + member + `}`
+	with := func(name string) string {
+		return `{"name":"bad","inputSchema":{"type":"object"},` + name + `}`
 	}
 
 	tool("more-members", "members that no schema has", "",
@@ -127,8 +127,8 @@ func oddItems() (rows []oddRow) {
 				{method: list, aggregate: own + ", good"}, {method: method, params: `{"name":""}`},
 			}})
 	}
-	listed := func(list, member, good, method string, r oddReply) oddScript {
-		s := listing(list, member, good, strings.Replace(good, "good", "", 1))
+	listed := func(list, name, good, method string, r oddReply) oddScript {
+		s := listing(list, name, good, strings.Replace(good, "good", "", 1))
 		s[method] = []oddReply{r}
 		return s
 	}

@@ -151,8 +151,8 @@ func (o oddOutcome) unframed() oddOutcome {
 	if o.Result == nil || json.Unmarshal(o.Result, &result) != nil {
 		return o
 	}
-	for _, member := range []string{"resultType", "ttlMs", "cacheScope"} {
-		delete(result, member)
+	for _, name := range []string{"resultType", "ttlMs", "cacheScope"} {
+		delete(result, name)
 	}
 	if meta, ok := result["_meta"].(map[string]any); ok {
 		if delete(meta, "io.modelcontextprotocol/serverInfo"); len(meta) == 0 {

@@ -170,8 +170,8 @@ func cells(s oddServer, i int, a oddAsk, saw oddSeen) []string {
 	var bad []string
 	for _, client := range oddClients {
 		for _, way := range []string{oddThrough, oddAggregate} {
-			if why := a.wrong(client, way, saw[client][s.name], i); why != "" {
-				bad = append(bad, client+", "+way+": "+why)
+			if reason := a.wrong(client, way, saw[client][s.name], i); reason != "" {
+				bad = append(bad, client+", "+way+": "+reason)
 			}
 		}
 	}

@@ -37,8 +37,8 @@ func TestOddServers(t *testing.T) {
 			for i, a := range s.asks {
 				for client, by := range saw {
 					for _, way := range []string{oddThrough, oddAggregate} {
-						if why := a.wrong(client, way, by[s.name], i); why != "" {
-							t.Errorf("%s %s, %s client, %s: %s", a.method, a.params, client, way, why)
+						if reason := a.wrong(client, way, by[s.name], i); reason != "" {
+							t.Errorf("%s %s, %s client, %s: %s", a.method, a.params, client, way, reason)
 							failed = true
 						}
 					}

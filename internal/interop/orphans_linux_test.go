@@ -28,19 +28,19 @@ func guardOf(pid int) int {
 
 // withinGoal waits until ok returns true, and logs how long that took. The goal is for a calm
 // machine; more than three times the goal is an error.
-func withinGoal(t *testing.T, what string, goal time.Duration, ok func() bool) {
+func withinGoal(t *testing.T, label string, goal time.Duration, ok func() bool) {
 	t.Helper()
 	begin := time.Now()
 	for !ok() {
 		if time.Since(begin) > patience {
-			t.Fatalf("never: %s", what)
+			t.Fatalf("never: %s", label)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
 	took := time.Since(begin)
-	t.Logf("%s after %v", what, took)
+	t.Logf("%s after %v", label, took)
 	if took > 3*goal {
-		t.Errorf("%s after %v, want %v", what, took, goal)
+		t.Errorf("%s after %v, want %v", label, took, goal)
 	}
 }
 
@@ -101,8 +101,9 @@ func TestNothingOutlivesAKilledHost(t *testing.T) {
 	withinGoal(t, "no guard is left", time.Second, func() bool { return guardOf(host.PID()) == 0 })
 	again := untidyHost(t, 1, host.State)
 	again.Stop()
-	if left := again.Processes(); len(left) > 0 || guardOf(again.PID()) != 0 {
-		t.Errorf("%v and guard %d are left of a host that was told to stop", left, guardOf(again.PID()))
+	if remaining := again.Processes(); len(remaining) > 0 || guardOf(again.PID()) != 0 {
+		t.Errorf("%v and guard %d are left of a host that was told to stop", remaining,
+			guardOf(again.PID()))
 	}
 }
 
@@ -123,8 +124,8 @@ func TestTheNextHostEndsWhatGuardAndHostLeft(t *testing.T) {
 		t.Fatalf("%d processes are left, want those that are in sessions of their own", n)
 	}
 	next := untidyHost(t, 1, host.State)
-	if left := host.Processes(); len(left) > 0 {
-		t.Errorf("%v are left of the host before, while servers of the next one run", left)
+	if remaining := host.Processes(); len(remaining) > 0 {
+		t.Errorf("%v are left of the host before, while servers of the next one run", remaining)
 	}
 	if !strings.Contains(next.Log(), "orphans_ended") {
 		t.Error("the log does not say so")
@@ -168,8 +169,8 @@ func TestLaunchersLeaveNothingBehind(t *testing.T) {
 	t.Run("stopped", func(t *testing.T) {
 		host, _ := start(t)
 		host.Stop()
-		if left := host.Processes(); len(left) > 0 {
-			t.Errorf("%v are left", left)
+		if remaining := host.Processes(); len(remaining) > 0 {
+			t.Errorf("%v are left", remaining)
 		}
 	})
 	t.Run("launcher killed", func(t *testing.T) {

@@ -157,7 +157,7 @@ func TestRefusalsOfTheNegotiationAPI(t *testing.T) {
 	for _, c := range []struct {
 		method, path, body string
 		status             int
-		says               string
+		text               string
 	}{
 		{"POST", "/t/gated/mcp/negotiate",
 			`{"client_name":"wire","client_version":"1","supported_capabilities":[]}`, 403,
@@ -172,9 +172,9 @@ func TestRefusalsOfTheNegotiationAPI(t *testing.T) {
 	} {
 		w := newWire(t, host.MCP, "")
 		r := w.do(c.method, host.MCP+c.path, c.body)
-		if r.status != c.status || c.says != "" && !strings.HasPrefix(string(r.body), `{"error":"`) ||
-			!strings.Contains(string(r.body), c.says) {
-			t.Errorf("%s %s: %d %s, want %d %q", c.method, c.path, r.status, r.body, c.status, c.says)
+		if r.status != c.status || c.text != "" && !strings.HasPrefix(string(r.body), `{"error":"`) ||
+			!strings.Contains(string(r.body), c.text) {
+			t.Errorf("%s %s: %d %s, want %d %q", c.method, c.path, r.status, r.body, c.status, c.text)
 		}
 	}
 }

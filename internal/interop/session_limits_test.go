@@ -37,7 +37,7 @@ tenants:
 	at := func(tenant, name string) *wire {
 		return newWire(t, host.MCP+"/t/"+tenant+"/mcp", "key-of-"+name)
 	}
-	refused := func(r reply, status int, says ...string) {
+	refused := func(r reply, status int, texts ...string) {
 		t.Helper()
 		wait, err := strconv.Atoi(r.header.Get("Retry-After"))
 		if r.status != status || err != nil || wait < 1 {
@@ -50,7 +50,7 @@ tenants:
 				status,
 			)
 		}
-		for _, word := range says {
+		for _, word := range texts {
 			if !strings.Contains(string(r.body), word) {
 				t.Errorf("the refusal does not say %q: %s", word, r.body)
 			}

@@ -45,8 +45,8 @@ func TestNothingExpiresForAStop(t *testing.T) {
 	if r := w.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); r.status != http.StatusOK {
 		t.Errorf("a session that had most of its time left: %d %s", r.status, r.body)
 	}
-	if left := (<-ended).Sub(again); left < limit/2 {
-		t.Errorf("a call that had most of its time left ended after %v", left)
+	if remaining := (<-ended).Sub(again); remaining < limit/2 {
+		t.Errorf("a call that had most of its time left ended after %v", remaining)
 	}
 	eventually(t, "the session that nobody uses ended", func() bool {
 		time.Sleep(limit + limit/2) // initializeWith uses the session

@@ -62,11 +62,11 @@ func (r reply) accepted(t *testing.T) {
 
 // refused checks that the host refused the state. The error is the same for every fault of the
 // state.
-func (r reply) refused(t *testing.T, what string) {
+func (r reply) refused(t *testing.T, label string) {
 	t.Helper()
 	const want = `{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"requestState is invalid or expired","data":{"reason":"state_invalid","state":"requestState"}}}`
 	if got := r.message(t); string(got.Append(nil)) != want {
-		t.Errorf("%s: got %d %s", what, r.status, r.body)
+		t.Errorf("%s: got %d %s", label, r.status, r.body)
 	}
 }
 
@@ -243,11 +243,11 @@ func TestHeldCallOutlivesItsActor(t *testing.T) {
 }
 
 // eventually waits for a condition that the test expects to become true.
-func eventually(t *testing.T, what string, is func() bool) {
+func eventually(t *testing.T, label string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, patience)
+			t.Fatalf("%s: not within %v", label, patience)
 		}
 	}
 }

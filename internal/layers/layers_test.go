@@ -116,7 +116,7 @@ func TestEveryRowIsReachable(t *testing.T) {
 					t.Errorf("%s: hidden by the row of %s", r.pkg, before.pkg)
 				}
 			}
-			if r.why == "" {
+			if r.reason == "" {
 				t.Errorf("%s: says no reason", r.pkg)
 			}
 		}
@@ -133,8 +133,8 @@ func check(found imports) []string {
 			continue
 		}
 		for _, imported := range found[pkg] {
-			if why := refuse(pkg, own, imported); why != "" {
-				out = append(out, fmt.Sprintf("%s imports %s: %s", pkg, imported, why))
+			if reason := refuse(pkg, own, imported); reason != "" {
+				out = append(out, fmt.Sprintf("%s imports %s: %s", pkg, imported, reason))
 			}
 		}
 	}
@@ -148,14 +148,14 @@ func refuse(pkg string, own rule, imported string) string {
 		if below || listed(own.allowed, inside) {
 			return ""
 		}
-		return own.why
+		return own.reason
 	}
 	r, named := find(importRules, imported)
 	switch {
 	case named && listed(r.allowed, pkg):
 		return ""
 	case named:
-		return r.why
+		return r.reason
 	case strings.Contains(strings.Split(imported, "/")[0], "."):
 		return "it has no row in internal/layers: a new dependency is a decision"
 	}

@@ -6,7 +6,7 @@ package layers
 type rule struct {
 	pkg     string   // "a/b" is that package, "a/b/..." is it and all below it
 	allowed []string // the same form
-	why     string   // shown when the rule is broken
+	reason  string   // shown when the rule is broken
 }
 
 var (

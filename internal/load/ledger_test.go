@@ -10,7 +10,7 @@ import (
 )
 
 // Every way in which a call can end is counted exactly once.
-func TestSettleBooksEachEndingOnce(t *testing.T) {
+func TestSettleCountsEachEndingOnce(t *testing.T) {
 	refused := errors.New("error -32602: unknown tool")
 	tests := []struct {
 		name string

@@ -286,11 +286,11 @@ func (h *streamCall) message(data []byte) error {
 	}
 	isAnswer := m.Method == "" && string(m.ID) == "1"
 	if h.answered {
-		what := m.Method
+		label := m.Method
 		if isAnswer {
-			what = "another answer"
+			label = "another answer"
 		}
-		h.slip("%s after the answer", what)
+		h.slip("%s after the answer", label)
 		return nil
 	}
 	if isAnswer {

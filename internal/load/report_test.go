@@ -65,9 +65,9 @@ func TestReportAsJSONReadsBack(t *testing.T) {
 		got.Comparisons[0] != want.Comparisons[0] {
 		t.Errorf("read back %+v, want %+v", got, want)
 	}
-	for _, member := range []string{`"p99_9_ms"`, `"crosstalk"`, `"verdict"`} {
-		if !strings.Contains(string(text), member) {
-			t.Errorf("no member %s in %s", member, text)
+	for _, name := range []string{`"p99_9_ms"`, `"crosstalk"`, `"verdict"`} {
+		if !strings.Contains(string(text), name) {
+			t.Errorf("no member %s in %s", name, text)
 		}
 	}
 }

@@ -44,8 +44,8 @@ func (p *Proxy) Seen() []string {
 // ServeHTTP serves a request of a client of the proxy.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
-	if what := r.Method + " " + r.Host; !slices.Contains(p.seen, what) {
-		p.seen = append(p.seen, what)
+	if label := r.Method + " " + r.Host; !slices.Contains(p.seen, label) {
+		p.seen = append(p.seen, label)
 	}
 	p.mu.Unlock()
 	to, known := p.hosts[r.Host]

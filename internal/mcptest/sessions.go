@@ -123,8 +123,8 @@ func (n *Node) read(out io.Reader) {
 
 // Do sends a command to a session and returns a channel with its outcome. The command is "open",
 // "call", "list", "subscribe", "level", "heard", "logged", "asked", "answer" or "close".
-func (n *Node) Do(what, session string, members map[string]any) <-chan Outcome {
-	request := map[string]any{"do": what, "session": session, "timeout": 60_000}
+func (n *Node) Do(label, session string, members map[string]any) <-chan Outcome {
+	request := map[string]any{"do": label, "session": session, "timeout": 60_000}
 	for name, value := range members {
 		request[name] = value
 	}

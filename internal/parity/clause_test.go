@@ -16,7 +16,7 @@ import (
 type clause struct {
 	page    string // REVISION/PATH of the specification's page, or a file in docs
 	heading string
-	says    string // short summary of the clause
+	text    string // short summary of the clause
 
 	// fact is the evidence for the clause in the published schema of the revision; zero if there is
 	// none.
@@ -25,8 +25,8 @@ type clause struct {
 
 // fact says that a definition of the published schema has a member, or that it lacks the member.
 type fact struct {
-	definition, member string
-	has                bool
+	definition, name string
+	has              bool
 }
 
 // site is the base URL of the specification.
@@ -48,7 +48,7 @@ func (c clause) String() string {
 	if c.revision() != "" {
 		at, name = site+c.page, strings.Replace(c.page, "/", " §", 1)
 	}
-	return fmt.Sprintf("[%s, %s](%s#%s): %s", name, c.heading, at, anchor(c.heading), c.says)
+	return fmt.Sprintf("[%s, %s](%s#%s): %s", name, c.heading, at, anchor(c.heading), c.text)
 }
 
 var notInAnchors = regexp.MustCompile("[^a-z0-9_ -]")
@@ -86,8 +86,8 @@ func TestClausesExist(t *testing.T) {
 			if c.fact.definition == "" || !mcptest.HasSchemas(t, c.revision()) {
 				continue
 			}
-			if _, got := definition(t, c)[c.fact.member]; got != c.fact.has {
-				t.Errorf("the rule %q cites %s of %s: the schema of %s has it: %t", r.name, c.fact.member,
+			if _, got := definition(t, c)[c.fact.name]; got != c.fact.has {
+				t.Errorf("the rule %q cites %s of %s: the schema of %s has it: %t", r.name, c.fact.name,
 					c.fact.definition, c.revision(), got)
 			}
 		}

@@ -158,7 +158,7 @@ func sendParams[P, R any](ctx context.Context, one step,
 }
 
 // listed reads a list to its end.
-func listed[T any](items func(func(T, error) bool), member string) (any, error) {
+func listed[T any](items func(func(T, error) bool), name string) (any, error) {
 	all := []T{}
 	for item, err := range items {
 		if err != nil {
@@ -166,5 +166,5 @@ func listed[T any](items func(func(T, error) bool), member string) (any, error) 
 		}
 		all = append(all, item)
 	}
-	return map[string]any{member: all}, nil
+	return map[string]any{name: all}, nil
 }

@@ -8,7 +8,7 @@ import (
 // varying are the values that a server reports differently each time, with their placeholders in
 // comparisons.
 var varying = []struct {
-	what    string
+	label   string
 	pattern *regexp.Regexp
 	instead string
 	beside  string // sibling member that varies with the value

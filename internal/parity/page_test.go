@@ -58,7 +58,7 @@ every run of the tests, all of them by ` + "`make parity`" + ` and ` + "`make ni
 	}
 	b.WriteString("\n## What varies by itself\n\nReplaced on both sides before the comparison:\n\n")
 	for _, each := range varying {
-		fmt.Fprintf(&b, "- %s\n", each.what)
+		fmt.Fprintf(&b, "- %s\n", each.label)
 	}
 	return b.String()
 }

@@ -138,12 +138,12 @@ func (r *run) awaitLists(p *serverSet, url string) []any {
 		for _, s := range r.all {
 			part := partOf(s, r.base[s.name], saw.Steps)
 			for i, l := range lists {
-				want := len(items(r.base[s.name].Steps[i], l.member))
-				if broken(r.base[s.name].Greeting) && l.member == "tools" {
+				want := len(items(r.base[s.name].Steps[i], l.name))
+				if broken(r.base[s.name].Greeting) && l.name == "tools" {
 					want = 1
 				}
-				if got := len(items(part.lists[i], l.member)); got < want {
-					missing += fmt.Sprintf(" %s: %d of %d %s", s.name, got, want, l.member)
+				if got := len(items(part.lists[i], l.name)); got < want {
+					missing += fmt.Sprintf(" %s: %d of %d %s", s.name, got, want, l.name)
 				}
 			}
 		}
@@ -195,9 +195,9 @@ func (r *run) compare(a location, saw seen) {
 // broken reports whether the Go SDK has closed the connection because of a line that is not JSON.
 func broken(outcome any) bool { return strings.Contains(short(outcome), "invalid character") }
 
-func (r *run) found(a location, what string, direct, through any) {
+func (r *run) found(a location, label string, direct, through any) {
 	differences, compared := compare("", direct, through)
-	r.report.add(a, what, differences, compared)
+	r.report.add(a, label, differences, compared)
 }
 
 // part is the part of the aggregate that belongs to one server.
@@ -211,16 +211,16 @@ type part struct {
 func partOf(s published, base seen, steps []any) *part {
 	p := &part{owned: map[string]bool{}, known: map[string]string{}}
 	for i, l := range lists {
-		all := items(steps[i], l.member)
+		all := items(steps[i], l.name)
 		mine := []any{}
 		there := map[string]bool{}
 		for _, item := range all {
 			there[item.(map[string]any)[l.key].(string)] = true
 		}
 		wanted := map[string]bool{}
-		for _, item := range items(base.Steps[i], l.member) {
+		for _, item := range items(base.Steps[i], l.name) {
 			name := item.(map[string]any)[l.key].(string)
-			switch wrapped := wrap(l.member, s.name, name); {
+			switch wrapped := wrap(l.name, s.name, name); {
 			case there[wrapped]:
 				wanted[wrapped], p.known[wrapped] = true, name
 			case l.key != "name" && there[name]:
@@ -233,7 +233,7 @@ func partOf(s published, base seen, steps []any) *part {
 				mine = append(mine, item)
 			}
 		}
-		result := map[string]any{"result": map[string]any{l.member: mine}}
+		result := map[string]any{"result": map[string]any{l.name: mine}}
 		if failed, ok := steps[i].(map[string]any)["error"]; ok {
 			result = map[string]any{"error": failed}
 		}
@@ -255,9 +255,9 @@ func wrap(member, server, name string) string {
 }
 
 // items returns the items in the result of a list step.
-func items(outcome any, member string) []any {
+func items(outcome any, name string) []any {
 	result, _ := outcome.(map[string]any)["result"].(map[string]any)
-	all, _ := result[member].([]any)
+	all, _ := result[name].([]any)
 	return all
 }
 
@@ -265,7 +265,7 @@ func items(outcome any, member string) []any {
 // order of these names. A missing item then does not shift the others. Known maps names in the
 // aggregate to the server's names.
 func byName(outcome any, i int, known map[string]string) any {
-	all := items(outcome, lists[i].member)
+	all := items(outcome, lists[i].name)
 	if all == nil {
 		return outcome
 	}
@@ -301,7 +301,7 @@ func newReport(all []published) *report {
 	}
 }
 
-func (r *report) add(a location, what string, differences []difference, compared int) {
+func (r *report) add(a location, label string, differences []difference, compared int) {
 	r.compared[a.server.name] += compared
 	for _, d := range differences {
 		i := slices.IndexFunc(rules, func(rule rule) bool {
@@ -312,7 +312,7 @@ func (r *report) add(a location, what string, differences []difference, compared
 			return ok
 		})
 		if i < 0 {
-			r.wrong = append(r.wrong, fmt.Sprintf("%s, %s, %s, %s%s", a.server.name, a.sdk, a.way, what, d))
+			r.wrong = append(r.wrong, fmt.Sprintf("%s, %s, %s, %s%s", a.server.name, a.sdk, a.way, label, d))
 			continue
 		}
 		if r.applied[rules[i].name] == nil {

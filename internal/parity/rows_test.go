@@ -7,8 +7,8 @@ import (
 )
 
 // architecture returns a clause of our documentation.
-func architecture(heading, says string) clause {
-	return clause{page: "ARCHITECTURE.md", heading: heading, says: says}
+func architecture(heading, text string) clause {
+	return clause{page: "ARCHITECTURE.md", heading: heading, text: text}
 }
 
 const (
@@ -55,7 +55,7 @@ var rules = []rule{{
 }, {
 	name: "a cancelled call is answered",
 	cites: []clause{{page: "2025-11-25/basic/utilities/cancellation", heading: "Behavior Requirements",
-		says: "the sender ignores a response that arrives after the cancellation. One on a stream with " +
+		text: "the sender ignores a response that arrives after the cancellation. One on a stream with " +
 			"event ids keeps " +
 			"clients from resuming the stream"}},
 	quick: true, clients: []string{"TypeScript 1"}, steps: []string{"tools/call"},
@@ -127,7 +127,7 @@ var rules = []rule{{
 }, {
 	name: "the server is named in results",
 	cites: []clause{{page: "2026-07-28/basic/index", heading: "_meta",
-		says: "every result has io.modelcontextprotocol/serverInfo",
+		text: "every result has io.modelcontextprotocol/serverInfo",
 		fact: fact{"ResultMetaObject", serverInfo, true}}},
 	quick: true, clients: modern, steps: calls, paths: []string{".result._meta"},
 	holds: func(a location, d difference) bool {
@@ -137,7 +137,7 @@ var rules = []rule{{
 }, {
 	name: "results have a type",
 	cites: []clause{{page: "2026-07-28/basic/index", heading: "ResultType",
-		says: "`resultType` is required",
+		text: "`resultType` is required",
 		fact: fact{"Result", "resultType", true}}},
 	quick: true, clients: []string{"Go"}, steps: calls, paths: []string{".result.resultType"},
 	holds: func(_ location, d difference) bool {
@@ -146,7 +146,7 @@ var rules = []rule{{
 }, {
 	name: "results say how long they are good",
 	cites: []clause{{page: "2026-07-28/server/utilities/caching", heading: "Cacheable Results",
-		says: "`ttlMs` and `cacheScope` are required; nothing is cached for others",
+		text: "`ttlMs` and `cacheScope` are required; nothing is cached for others",
 		fact: fact{"ReadResourceResult", "ttlMs", true}}},
 	quick: true, clients: modern, steps: []string{"resources/read"},
 	paths: []string{".result.ttlMs", ".result.cacheScope"},
@@ -157,7 +157,7 @@ var rules = []rule{{
 }, {
 	name: "tools say nothing of tasks",
 	cites: []clause{{page: "2026-07-28/schema", heading: "Tool",
-		says: "there is no `execution`; tasks are an extension",
+		text: "there is no `execution`; tasks are an extension",
 		fact: fact{"Tool", "execution", false}}},
 	quick: true, clients: []string{"TypeScript 2"}, steps: []string{"tools/list"},
 	paths: []string{".items.*.execution"},
@@ -165,7 +165,7 @@ var rules = []rule{{
 }, {
 	name: "tasks are an extension",
 	cites: []clause{{page: "2026-07-28/changelog", heading: "Major changes",
-		says: "tasks are moved out of the core into the extension `io.modelcontextprotocol/tasks`",
+		text: "tasks are moved out of the core into the extension `io.modelcontextprotocol/tasks`",
 		fact: fact{"ServerCapabilities", "tasks", false}}},
 	quick: true, clients: modern, steps: []string{"greeting"},
 	paths: []string{".capabilities.tasks", ".capabilities.extensions"},
@@ -179,7 +179,7 @@ var rules = []rule{{
 	name: "there is no ping and no log level of a session",
 	cites: []clause{
 		{page: "2026-07-28/changelog", heading: "Major changes",
-			says: "`ping` and `logging/setLevel` are removed; an SDK or mcpd refuses them"},
+			text: "`ping` and `logging/setLevel` are removed; an SDK or mcpd refuses them"},
 	},
 	quick: true, clients: modern, steps: []string{"ping", "logging/setLevel"},
 	paths: []string{
@@ -195,7 +195,7 @@ var rules = []rule{{
 	name: "updates name their subscription",
 	cites: []clause{{page: "2026-07-28/basic/patterns/subscriptions",
 		heading: "Receiving Notifications",
-		says:    "all that comes on a stream has io.modelcontextprotocol/subscriptionId"}},
+		text:    "all that comes on a stream has io.modelcontextprotocol/subscriptionId"}},
 	quick: true, clients: modern, steps: []string{"tools/call"}, paths: []string{".events[*]._meta"},
 	holds: func(_ location, d difference) bool {
 		through, _ := d.through.(map[string]any)
@@ -205,7 +205,7 @@ var rules = []rule{{
 }, {
 	name: "log messages belong to a request",
 	cites: []clause{{page: "2026-07-28/server/utilities/logging", heading: "Per-request log level",
-		says: "none is delivered on the stream of a subscription, nor for a request that asks for none"}},
+		text: "none is delivered on the stream of a subscription, nor for a request that asks for none"}},
 	quick: true, clients: modern, steps: []string{"resources/subscribe", "resources/unsubscribe"},
 	paths: []string{".events[0]"},
 	holds: func(_ location, d difference) bool {
@@ -216,7 +216,7 @@ var rules = []rule{{
 	name: "a log level that does not exist is -32602",
 	cites: []clause{
 		{page: "2025-11-25/server/utilities/logging", heading: "Error Handling",
-			says: "invalid log level: -32602"},
+			text: "invalid log level: -32602"},
 	},
 	quick: true, clients: []string{"TypeScript 1"}, steps: []string{"logging/setLevel"},
 	paths: []string{".error.code", ".error.data", ".error.message"},
@@ -227,16 +227,16 @@ var rules = []rule{{
 	name: "announcements need a stream",
 	cites: []clause{{page: "2025-11-25/basic/transports",
 		heading: "Listening for Messages from the Server",
-		says:    "a server that answers 405 has no way to say that a list changed"}},
+		text:    "a server that answers 405 has no way to say that a list changed"}},
 	ways: []way{ownEndpoint}, servers: []string{"runner-remote"}, steps: []string{"greeting"},
 	paths: []string{".capabilities.tools.listChanged"},
 	holds: func(_ location, d difference) bool { return d.direct == true && d.through == absent{} },
 }, {
 	name: "an unknown resource is -32002",
 	cites: []clause{{page: "2025-11-25/server/resources", heading: "Error Handling",
-		says: "the code is -32002"},
+		text: "the code is -32002"},
 		{page: "2026-07-28/server/resources", heading: "Error Handling",
-			says: "-32602, in which mcpd speaks to a server that has both"}},
+			text: "-32602, in which mcpd speaks to a server that has both"}},
 	clients: []string{"TypeScript 1"}, servers: []string{"context7-remote"},
 	steps: []string{"resources/read"}, paths: []string{".error.code", ".error.message"},
 	holds: func(_ location, d difference) bool {
@@ -247,7 +247,7 @@ var rules = []rule{{
 }, {
 	name: "nothing is asked outside of a request",
 	cites: []clause{{page: "2026-07-28/basic/patterns/mrtr", heading: "Multi Round-Trip Requests",
-		says: "a server asks within the result of a request; a legacy server that asks for roots when " +
+		text: "a server asks within the result of a request; a legacy server that asks for roots when " +
 			"it is started keeps the folders of its arguments"}},
 	quick: true, clients: modern, servers: []string{"files"}, steps: []string{"tools/call"},
 	paths: []string{".result.content[0].text", ".result.structuredContent.content"},
@@ -258,7 +258,7 @@ var rules = []rule{{
 }, {
 	name: "lines that are no JSON are skipped",
 	cites: []clause{{page: "2025-11-25/basic/transports", heading: "stdio",
-		says: "a server writes messages only. The Go SDK ends the connection at another line; the " +
+		text: "a server writes messages only. The Go SDK ends the connection at another line; the " +
 			"TypeScript SDK and mcpd skip it"}},
 	quick: true, clients: []string{"Go"}, servers: []string{"hello", "agent-files", "runner"},
 	paths: []string{

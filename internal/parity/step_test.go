@@ -18,7 +18,7 @@ type step struct {
 
 // lists are the first steps of every survey. Member is the member of the result that has the items,
 // and key is the member of an item that names it.
-var lists = []struct{ method, member, key string }{
+var lists = []struct{ method, name, key string }{
 	{"tools/list", "tools", "name"},
 	{"prompts/list", "prompts", "name"},
 	{"resources/list", "resources", "uri"},

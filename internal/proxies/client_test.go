@@ -80,12 +80,12 @@ func (c *client) call(t *testing.T, tool string, args any) string {
 	return mcptest.Text(t, r)
 }
 
-func (c *client) await(t *testing.T, what string, news chan struct{}) {
+func (c *client) await(t *testing.T, label string, news chan struct{}) {
 	t.Helper()
 	select {
 	case <-news:
 	case <-time.After(patience):
-		t.Errorf("%s was not heard of", what)
+		t.Errorf("%s was not heard of", label)
 	}
 }
 
@@ -120,9 +120,9 @@ func drive(t *testing.T, port string, trust *x509.CertPool, prefixes ...string) 
 		listening["legacy at "+prefix+"/"], listening["HTTP+SSE at "+prefix+"/"] = old, events
 	}
 	time.Sleep(silence) // only the host's keep-alives pass
-	for what, c := range listening {
+	for label, c := range listening {
 		c.call(t, "test_trigger_tool_change", nil)
-		c.await(t, what+": a change of the tools", c.changed)
+		c.await(t, label+": a change of the tools", c.changed)
 	}
 }
 

@@ -85,8 +85,8 @@ func hostKilled(t *testing.T, r *table) {
 		}
 		failed = append(failed, float64(result.Counts.Failed))
 		orphans = append(orphans, <-gone)
-		if left := dead.Processes(); len(left) > 0 {
-			t.Errorf("%v are left of the host that was killed", left)
+		if remaining := dead.Processes(); len(remaining) > 0 {
+			t.Errorf("%v are left of the host that was killed", remaining)
 		}
 		for i, s := range sessions {
 			nonce := load.Nonce(fmt.Sprintf("again-%d-%d", round, i))

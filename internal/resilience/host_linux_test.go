@@ -223,11 +223,11 @@ func ask(r *http.Request) (string, error) {
 }
 
 // eventually waits until ok returns true. It fails the test after patience.
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t *testing.T, label string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("after %v: not %s", patience, what)
+			t.Fatalf("after %v: not %s", patience, label)
 		}
 	}
 }

@@ -141,7 +141,7 @@ func hostKilledWithTasks(t *testing.T) {
 	legacy.must(t, "initialize",
 		`"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"wire","version":"1"}`)
 	ids := map[string]string{}
-	all := func(f func(w *rawTaskClient, what, server, tool string)) {
+	all := func(f func(w *rawTaskClient, label, server, tool string)) {
 		for era, w := range map[string]*rawTaskClient{"legacy": legacy, "modern": modern} {
 			for _, server := range []string{"small", "far"} {
 				for _, tool := range []string{note, hold} {
@@ -150,12 +150,12 @@ func hostKilledWithTasks(t *testing.T) {
 			}
 		}
 	}
-	all(func(w *rawTaskClient, what, server, tool string) {
-		id, err := w.startTask(t, server+"__"+tool, what)
+	all(func(w *rawTaskClient, label, server, tool string) {
+		id, err := w.startTask(t, server+"__"+tool, label)
 		if err != nil {
-			t.Fatal(what, err)
+			t.Fatal(label, err)
 		}
-		if ids[what] = id; tool == note {
+		if ids[label] = id; tool == note {
 			w.waitForStatus(t, id, "completed")
 		}
 	})
@@ -184,41 +184,41 @@ func hostKilledWithTasks(t *testing.T) {
 			t.Errorf("a task that was promised is not there")
 		}
 	}
-	check := func(w *rawTaskClient, what, tool string, done bool) {
+	check := func(w *rawTaskClient, label, tool string, done bool) {
 		status := map[bool]string{true: "completed", false: "failed"}[done]
-		task := w.waitForStatus(t, ids[what], status)
+		task := w.waitForStatus(t, ids[label], status)
 		if message, _ := jsonedit.GetString(task, "statusMessage"); !done && message == "" {
-			t.Errorf("%s: %s", what, task)
+			t.Errorf("%s: %s", label, task)
 		}
 		outcome := string(task)
 		if w == legacy {
-			result, err := w.ask(t, "tasks/result", `"taskId":"`+ids[what]+`"`)
+			result, err := w.ask(t, "tasks/result", `"taskId":"`+ids[label]+`"`)
 			var failure *jsonrpc.Error
 			if outcome = string(result); errors.As(err, &failure) {
 				outcome = string(failure.Data)
 			}
 		}
-		if want := map[bool]string{true: `"text":"` + what + `"`,
+		if want := map[bool]string{true: `"text":"` + label + `"`,
 			false: `"maybeExecuted":true`}[done]; !strings.Contains(outcome, want) {
-			t.Errorf("%s: %s", what, outcome)
+			t.Errorf("%s: %s", label, outcome)
 		}
 	}
-	all(func(w *rawTaskClient, what, server, tool string) {
+	all(func(w *rawTaskClient, label, server, tool string) {
 		switch {
 		case tool == note:
-			check(w, what, tool, true)
+			check(w, label, tool, true)
 		case server == "small":
-			check(w, what, tool, false)
+			check(w, label, tool, false)
 		default:
-			w.waitForStatus(t, ids[what], "working")
+			w.waitForStatus(t, ids[label], "working")
 		}
 	})
 	legacy.must(t, "tools/call", `"name":"far__free","arguments":{"text":"free-legacy"}`)
 	// The modern client has a connection of its own to the server.
 	modern.must(t, "tools/call", `"name":"far__free","arguments":{"text":"free-modern"}`)
-	all(func(w *rawTaskClient, what, server, tool string) {
+	all(func(w *rawTaskClient, label, server, tool string) {
 		if server == "far" && tool == hold {
-			check(w, what, tool, true)
+			check(w, label, tool, true)
 		}
 	})
 	checkOnce(t, h.effects)

@@ -224,8 +224,8 @@ func launchers(t *testing.T, r *table) {
 				t.Errorf("exit code %d", code)
 			}
 			stopped = append(stopped, time.Since(at))
-			if left := h.Processes(); len(left) > 0 {
-				t.Errorf("%v are left of the host that was stopped", left)
+			if remaining := h.Processes(); len(remaining) > 0 {
+				t.Errorf("%v are left of the host that was stopped", remaining)
 			}
 		}
 		stop()

@@ -279,11 +279,11 @@ func (a answer) String() string {
 
 // overloaded reports whether the response says that something is overloaded, in every way: by
 // status, Retry-After, and the error's code, reason, data and message.
-func (a answer) overloaded(what string) bool {
+func (a answer) overloaded(label string) bool {
 	return a.status == http.StatusServiceUnavailable && a.retry != "" &&
 		strings.Contains(a.body, `"code":-32010`) &&
 		strings.Contains(a.body, `"reason":"overloaded"`) &&
-		strings.Contains(a.body, `"retryAfterMs":`) && strings.Contains(a.body, what+" is overloaded")
+		strings.Contains(a.body, `"retryAfterMs":`) && strings.Contains(a.body, label+" is overloaded")
 }
 
 func (a answer) says(text string) bool {

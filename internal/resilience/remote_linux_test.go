@@ -107,14 +107,14 @@ func forgottenCount(t *testing.T, effects string) int {
 	return countLines(t, effects, "none forgotten")
 }
 
-func countLines(t *testing.T, effects, what string) (n int) {
+func countLines(t *testing.T, effects, label string) (n int) {
 	t.Helper()
 	text, err := os.ReadFile(effects + subscribedTo)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for lines := bufio.NewScanner(strings.NewReader(string(text))); lines.Scan(); {
-		if lines.Text() == what {
+		if lines.Text() == label {
 			n++
 		}
 	}

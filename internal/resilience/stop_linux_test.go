@@ -101,8 +101,8 @@ func hostStopped(t *testing.T, r *table) {
 					t.Errorf("stream %d was cut: %v", i, err)
 				}
 			}
-			if left := h.Processes(); len(left) > 0 {
-				t.Errorf("%v are left of the host that was stopped", left)
+			if remaining := h.Processes(); len(remaining) > 0 {
+				t.Errorf("%v are left of the host that was stopped", remaining)
 			}
 			effects := checkOnce(t, h.effects)
 			refused, broken := 0, 0

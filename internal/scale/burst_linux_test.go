@@ -74,7 +74,7 @@ func TestBursts(t *testing.T) {
 // runBurst starts a burst and waits until it is over: every server has answered a list, and no
 // further notification comes.
 func (a *audience) runBurst(
-	t *testing.T, s *servers, pid int, what, list string, changed []string, begin func(),
+	t *testing.T, s *servers, pid int, label, list string, changed []string, begin func(),
 ) *burst {
 	t.Helper()
 	a.reset()
@@ -88,13 +88,13 @@ func (a *audience) runBurst(
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%s: %d of %d lists were asked for; the last change was told %v ago", what, n, s.n,
+			t.Fatalf("%s: %d of %d lists were asked for; the last change was told %v ago", label, n, s.n,
 				time.Since(told.last))
 		}
 	}
 	told := a.summary()
 	return &burst{
-		name: what, changed: changed, received: told, used: usageOf(t, pid).since(before),
+		name: label, changed: changed, received: told, used: usageOf(t, pid).since(before),
 		took: s.lastList().Sub(start), late: told.last.Sub(s.lastList()),
 	}
 }

@@ -102,7 +102,7 @@ var nonces = regexp.MustCompile(`n-[0-9a-z]+-[0-9]+-n`)
 // fault is a finding of judge.
 type fault struct {
 	verdict string // wrong, lost, double, untrue, unexplained
-	what    string
+	label   string
 }
 
 // judge compares outcomes and events with the effects of the counting servers (how often, by

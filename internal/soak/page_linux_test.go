@@ -80,7 +80,7 @@ func (s *summary) report(t *testing.T) {
 	verdicts := map[string]int{}
 	for _, f := range s.faults {
 		if verdicts[f.verdict]++; verdicts[f.verdict] <= maxReported {
-			t.Errorf("%s: %s", f.verdict, f.what)
+			t.Errorf("%s: %s", f.verdict, f.label)
 		}
 	}
 	if len(s.faults) > 0 {
@@ -121,8 +121,8 @@ func (s *summary) attempts() (n int) {
 func (s *summary) result() string {
 	var failed []string
 	for _, f := range []struct {
-		n    int
-		what string
+		n     int
+		label string
 	}{
 		{len(s.faults), "attempts with a fault"},
 		{len(s.tooManyLines), "events that cost more lines than they may"},
@@ -130,7 +130,7 @@ func (s *summary) result() string {
 		{len(s.held), "rows of what the host holds that have grown"},
 	} {
 		if f.n > 0 {
-			failed = append(failed, fmt.Sprintf("%d %s", f.n, f.what))
+			failed = append(failed, fmt.Sprintf("%d %s", f.n, f.label))
 		}
 	}
 	if len(failed) == 0 {
@@ -202,7 +202,7 @@ ran on the machine at the same time.
 				times, sum, most = times+1, sum+len(s.lines[i]), max(most, len(s.lines[i]))
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %.1f | %d |\n", k.name, k.what, times,
+		fmt.Fprintf(&b, "| %s | %s | %d | %.1f | %d |\n", k.name, k.label, times,
 			float64(sum)/float64(max(times, 1)), most)
 	}
 	fmt.Fprintf(

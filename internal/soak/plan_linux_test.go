@@ -20,11 +20,11 @@ const (
 
 // kind is a row of the table of events.
 type kind struct {
-	name string
-	what string
-	hits target
-	slow bool          // left out of the short form
-	last time.Duration // how long the cause lasts
+	name  string
+	label string
+	hits  target
+	slow  bool          // left out of the short form
+	last  time.Duration // how long the cause lasts
 	// starts means that the event makes servers start, which explains errors with that cause.
 	starts bool
 	// reasons are the reasons of the errors that the event explains, for the tenant and server that
@@ -44,27 +44,27 @@ const (
 const starting = "starting"
 
 var kinds = []kind{
-	{name: "kill", what: "SIGKILL of a process of a server", hits: program, starts: true,
+	{name: "kill", label: "SIGKILL of a process of a server", hits: program, starts: true,
 		reasons: unavailableReasons},
-	{name: "away", what: "a server behind a URL is killed, and started again after 4 s", hits: remote,
+	{name: "away", label: "a server behind a URL is killed, and started again after 4 s", hits: remote,
 		last: 4 * time.Second, starts: true, reasons: unavailableReasons},
-	{name: "stop", what: "SIGSTOP of a process of a server, for longer than calls may take",
+	{name: "stop", label: "SIGSTOP of a process of a server, for longer than calls may take",
 		hits: program, slow: true, last: 25 * time.Second, starts: true,
 		reasons: append([]string{"timeout"}, unavailableReasons...)},
-	{name: "restart", what: "a server is restarted by the admin API", hits: server, starts: true,
+	{name: "restart", label: "a server is restarted by the admin API", hits: server, starts: true,
 		reasons: unavailableReasons},
-	{name: "reload", what: "the configuration of a server changes, and is reloaded", hits: server,
+	{name: "reload", label: "the configuration of a server changes, and is reloaded", hits: server,
 		starts: true, reasons: unavailableReasons},
-	{name: "flood", what: "300 clients call the counting server of a tenant at once, for 4 s",
+	{name: "flood", label: "300 clients call the counting server of a tenant at once, for 4 s",
 		hits: tenant, last: 4 * time.Second,
 		reasons: []string{"overloaded", "rate_limited", "queue_full"}},
-	{name: "vanish", what: "20 clients open a session and a stream, and are gone without DELETE",
+	{name: "vanish", label: "20 clients open a session and a stream, and are gone without DELETE",
 		hits: tenant},
-	{name: "disk", what: "no byte is left where the state is, for 10 s", hits: host, slow: true,
+	{name: "disk", label: "no byte is left where the state is, for 10 s", hits: host, slow: true,
 		last: 10 * time.Second},
-	{name: "host killed", what: "kill -9 of the host, and a start with its state", hits: host,
+	{name: "host killed", label: "kill -9 of the host, and a start with its state", hits: host,
 		starts: true, reasons: afterRestart},
-	{name: "host stopped", what: "SIGTERM of the host, and a start with its state", hits: host,
+	{name: "host stopped", label: "SIGTERM of the host, and a start with its state", hits: host,
 		starts: true, reasons: afterRestart},
 }
 

@@ -151,11 +151,11 @@ func fromPage(get Lookup) bool { return len(get("Origin")) > 0 }
 // name returns the value that Mcp-Name mirrors. It returns false if the method has no such value or
 // params lack it.
 func (r Request) name() (string, bool) {
-	member, ok := nameMembers[r.Method]
+	name, ok := nameMembers[r.Method]
 	if !ok {
 		return "", false
 	}
-	return jsonedit.GetString(r.Params, member)
+	return jsonedit.GetString(r.Params, name)
 }
 
 // arguments returns the mirrored arguments in the order of Mirrored; absent ones are empty. The

@@ -85,9 +85,9 @@ func normalizeRefused(err error) {
 
 // repair turns a refused text into strict JSON, if there is another way to read it. It does not try
 // text that exceeds a limit.
-func repair(data []byte, limits Limits, why error) ([]byte, bool) {
+func repair(data []byte, limits Limits, cause error) ([]byte, bool) {
 	var refused *DecodeError
-	if errors.As(why, &refused) &&
+	if errors.As(cause, &refused) &&
 		(refused.Reason == ReasonTooLarge || refused.Reason == ReasonLimits) {
 		return nil, false
 	}

@@ -185,10 +185,10 @@ func (l *Link) reinitialized(m jsonrpc.Message) {
 // refused ends all requests with the error of a host that refuses a session, and plans the next
 // attempt.
 func (l *Link) refused(e Event) {
-	if e.Why != l.why {
+	if e.Why != l.reason {
 		l.say(e.Why)
 	}
-	l.probing, l.why = false, e.Why
+	l.probing, l.reason = false, e.Why
 	for _, r := range l.all() {
 		l.finish(r, jsonrpc.Failure(r.id, e.Err))
 	}
@@ -212,7 +212,7 @@ func (l *Link) undelivered(e Event) {
 		return
 	}
 	if !l.away && e.Cause != Refused && (e.Cause != Later || owes) && (l.opened || l.modern) {
-		l.away, l.why = true, e.Why
+		l.away, l.reason = true, e.Why
 		// The host answered the last attempt, but accepts nothing.
 		if l.tried.Add(firstRetry).After(l.now) {
 			l.next = l.now.Add(l.pause())

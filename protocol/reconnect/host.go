@@ -74,7 +74,7 @@ func (l *Link) failed(e Event) {
 		}
 		return
 	}
-	l.why = e.Why
+	l.reason = e.Why
 	if e.Written && e.Cause == Broken && !r.repeatable() {
 		l.fail(r, true)
 	} else {
@@ -102,7 +102,7 @@ func (l *Link) missing(e Event) {
 // cut handles the end of the connection. The host may have executed the requests that were sent on
 // it.
 func (l *Link) cut(e Event) {
-	l.away, l.session, l.probing, l.why, l.pendingErrors = true, false, false, e.Why, nil
+	l.away, l.session, l.probing, l.reason, l.pendingErrors = true, false, false, e.Why, nil
 	l.stopping = false
 	l.recall(func(question) bool { return true })
 	l.replay = replay{}
@@ -132,7 +132,7 @@ func (l *Link) cut(e Event) {
 // down still serves the requests that it has, and accepts answers to its questions, so both stay
 // open.
 func (l *Link) lost(e Event) {
-	l.away, l.probing, l.why, l.stopping = true, false, e.Why, e.Cause == Stopping
+	l.away, l.probing, l.reason, l.stopping = true, false, e.Why, e.Cause == Stopping
 	if !l.confirmed {
 		l.confirmed = true
 		l.say(e.Why + "; requests wait for it, up to " + Wait.String())
@@ -167,7 +167,7 @@ func (l *Link) retrySoon() {
 // requests.
 func (l *Link) hostBack() {
 	quiet := l.stopping && (l.held() > 0 || l.replay.level || len(l.replay.uris) > 0)
-	l.away, l.stopping, l.probing, l.next, l.why = false, false, false, time.Time{}, ""
+	l.away, l.stopping, l.probing, l.next, l.reason = false, false, false, time.Time{}, ""
 	if !quiet {
 		l.accepted()
 	}

@@ -26,7 +26,7 @@ type Link struct {
 	tried     time.Time
 	next      time.Time // time of the next attempt; zero if none is planned
 	overdue   time.Time // time at which the attempt in flight has failed; zero for never
-	why       string    // the reason why the host is away
+	reason    string    // the reason why the host is away
 	cuts      int       // connections that ended since a request was last answered
 	refusal   string    // the last refusal in the log
 

@@ -98,8 +98,8 @@ func (l *Link) finish(r *request, m jsonrpc.Message) {
 func (l *Link) fail(r *request, written bool) {
 	l.recall(func(q question) bool { return q.related == r.id })
 	e := protocol.UpstreamLost("host", written, nil).MarkRetryable(r.method)
-	if l.why != "" {
-		e.Message += ": " + l.why
+	if l.reason != "" {
+		e.Message += ": " + l.reason
 	}
 	l.finish(r, jsonrpc.Failure(r.id, protocol.Translate(e, l.version)))
 }

@@ -54,9 +54,10 @@ func TestRowRenamesAMember(t *testing.T) {
 		{"from where it is younger", late, protocol.V20250618, protocol.V20260728, `{"caption":"c"}`,
 			`{"label":"c"}`},
 	} {
-		got, why := rewriteValue(with(t, resource, c.row, c.from, c.to), jsontext.Value(c.in), resource)
-		if string(got) != c.want || why != "" {
-			t.Errorf("%s: got %s (%s), want %s", c.name, got, why, c.want)
+		got, reason := rewriteValue(with(t, resource, c.row, c.from, c.to),
+			jsontext.Value(c.in), resource)
+		if string(got) != c.want || reason != "" {
+			t.Errorf("%s: got %s (%s), want %s", c.name, got, reason, c.want)
 		}
 	}
 }

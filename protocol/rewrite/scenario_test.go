@@ -59,7 +59,7 @@ func play(t *testing.T, command string, in jsontext.Value) string {
 	if len(words) < 4 {
 		t.Fatalf("not a command: %s", command)
 	}
-	what, method := words[0], words[1]
+	label, method := words[0], words[1]
 	from, okFrom := protocol.ParseVersion(words[2])
 	to, okTo := protocol.ParseVersion(words[3])
 	if !okFrom || !okTo {
@@ -74,7 +74,7 @@ func play(t *testing.T, command string, in jsontext.Value) string {
 	}
 	var got jsontext.Value
 	var err error
-	switch what {
+	switch label {
 	case "result":
 		got, err = rewrite.Result(method, from, to, in, rewrite.Options{
 			Server: protocol.Implementation{Name: rest, Version: "0"},

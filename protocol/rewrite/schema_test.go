@@ -159,11 +159,11 @@ func (p published) objects(schema object, name string) []any {
 	named, _ := schema["properties"].(object)
 	full := object{}
 	var rest []object // the same object with another value of one member
-	for _, member := range slices.Sorted(maps.Keys(named)) {
-		values := p.samples(named[member].(object), member)
-		full[member] = values[0]
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		values := p.samples(named[name].(object), name)
+		full[name] = values[0]
 		for _, other := range values[1:] {
-			rest = append(rest, object{member: other})
+			rest = append(rest, object{name: other})
 		}
 	}
 	switch more, open := schema["additionalProperties"]; {

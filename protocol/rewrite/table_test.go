@@ -38,8 +38,8 @@ func (p published) members(path string) (map[string]bool, bool) {
 
 // older reports members that a schema omits although the text of its revision, or another type of
 // it, has them: all params may have _meta.
-func older(definition, member string) bool {
-	return member == "_meta" && strings.HasSuffix(definition, ".params")
+func older(definition, name string) bool {
+	return name == "_meta" && strings.HasSuffix(definition, ".params")
 }
 
 // The table has every member that was introduced, removed or renamed, with the right feature. It

@@ -64,12 +64,12 @@ func held() seal.State {
 }
 
 // refused checks for the error that all invalid tokens get.
-func refused(t testing.TB, what string, r *seal.Ring, at time.Time, b seal.Binding, token string) {
+func refused(t testing.TB, label string, r *seal.Ring, at time.Time, b seal.Binding, token string) {
 	t.Helper()
 	s, err := r.Open(at, b, token)
 	if !reflect.DeepEqual(err, error(protocol.StateInvalid("requestState"))) ||
 		!reflect.DeepEqual(s, seal.State{}) {
-		t.Fatalf("%s: got %+v, %v", what, s, err)
+		t.Fatalf("%s: got %+v, %v", label, s, err)
 	}
 }
 

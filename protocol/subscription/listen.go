@@ -52,19 +52,19 @@ func Ended(listen jsonrpc.ID, server protocol.Implementation) jsontext.Value {
 
 // EndedFor is Ended with a reason for the client. The result's _meta holds the reason in words, the
 // id of the incident in the log, and the time to wait before the next subscriptions/listen.
-func EndedFor(why *protocol.Error, listen jsonrpc.ID,
+func EndedFor(refusal *protocol.Error, listen jsonrpc.ID,
 	server protocol.Implementation) jsontext.Value {
 	result := Ended(listen, server)
 	// The result and its _meta are objects, so Set cannot fail.
 	told := func(name string, value jsontext.Value) {
 		result, _ = jsonedit.Set(result, value, "_meta", name)
 	}
-	told("mcpd/reason", jsonedit.Quote(why.Message))
-	if incident, _ := jsonedit.GetString(why.Data, "incident"); incident != "" {
+	told("mcpd/reason", jsonedit.Quote(refusal.Message))
+	if incident, _ := jsonedit.GetString(refusal.Data, "incident"); incident != "" {
 		told("mcpd/incident", jsonedit.Quote(incident))
 	}
-	if why.RetryAfter > 0 {
-		told("mcpd/retryAfterMs", strconv.AppendInt(nil, why.RetryAfter.Milliseconds(), 10))
+	if refusal.RetryAfter > 0 {
+		told("mcpd/retryAfterMs", strconv.AppendInt(nil, refusal.RetryAfter.Milliseconds(), 10))
 	}
 	return result
 }

@@ -151,9 +151,9 @@ func TTLOf(task jsontext.Value) (time.Duration, error) {
 	if task.Kind() != '{' {
 		return 0, protocol.InvalidParams("params.task is not an object")
 	}
-	wish, given := jsonedit.Get(task, "ttl")
+	intent, given := jsonedit.Get(task, "ttl")
 	switch ttl, ok := duration(task, "ttl"); {
-	case !given || wish.Kind() == 'n' || ok && ttl == 0:
+	case !given || intent.Kind() == 'n' || ok && ttl == 0:
 		return DefaultTTL, nil
 	case !ok:
 		return 0, protocol.InvalidParams("params.task.ttl is not a number of milliseconds")

@@ -20,7 +20,7 @@ func stuckWorker(gate chan struct{}, after func(*Process)) Start {
 	}})
 }
 
-func TestAnAbandonedWorkerIsFencedOff(t *testing.T) {
+func TestIsolatedWorkerHasNoEffect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		r := newRig(t)

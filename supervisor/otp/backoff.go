@@ -48,7 +48,7 @@ func (s *state) restartOrPause(now time.Time, k *childRecord, reason error) {
 		times, hold := f.charges.add(now, k.origin, k.lost)
 		if own = k.ownFault || f.charges.own(); !own {
 			s.out = append(s.out, action{
-				verb: doCharge, kid: k, reason: reason, origin: k.origin, times: times, delay: hold,
+				verb: doCharge, child: k, reason: reason, origin: k.origin, times: times, delay: hold,
 			})
 			k.crashes = 0 // the message is to blame, not the carried state
 			s.start(k, true)
@@ -58,7 +58,7 @@ func (s *state) restartOrPause(now time.Time, k *childRecord, reason error) {
 	pause := own || errors.Is(reason, ErrGiveUp) || !f.window.add(now)
 	if s.dropsCarried(now, k) {
 		k.crashes = 0
-		s.out = append(s.out, action{verb: doDropCarried, kid: k, reason: reason})
+		s.out = append(s.out, action{verb: doDropCarried, child: k, reason: reason})
 	}
 	if pause {
 		s.pause(now, k, reason)
@@ -83,7 +83,7 @@ func (s *state) pause(now time.Time, k *childRecord, reason error) {
 		s.do(doRest, k)
 	}
 	s.roster.move(k, paused)
-	s.out = append(s.out, action{verb: doPause, kid: k, delay: f.gap, reason: reason})
+	s.out = append(s.out, action{verb: doPause, child: k, delay: f.gap, reason: reason})
 	s.arm(k, f.gap)
 	s.stepped(now, k)
 }

@@ -20,7 +20,7 @@ func (h runaway) Abandon(reason error) { *h.told = reason }
 
 // A supervisor's goroutine is ended while the supervisor replaces a stuck child. The replacement
 // and all notifications still happen, before the supervisor crashes and is restarted.
-func TestAFenceThatLeavesIsACrashOfTheSupervisor(t *testing.T) {
+func TestDetachThatEndsItsGoroutineCrashesTheSupervisor(t *testing.T) {
 	for name, c := range map[string]struct {
 		child Child
 		hang  func(r *rig)

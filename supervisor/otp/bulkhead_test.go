@@ -33,7 +33,7 @@ func TestRoomForTheHung(t *testing.T) {
 
 // However many processes are stuck in one failure domain, and in a few others, another domain is
 // refused nothing as long as some of the total is left.
-func TestNoBulkheadTakesTheRoomOfAnother(t *testing.T) {
+func TestNoFailureDomainUsesTheLimitOfAnother(t *testing.T) {
 	for greedy := range MaxIsolatedTotal/MaxIsolated + 10 {
 		all := 0
 		own := make([]int, greedy)
@@ -75,7 +75,7 @@ func walls(d *diary) Spec {
 
 // Repeated hangs in one failure domain finally end its supervisor. A stuck worker elsewhere is
 // still replaced by its own supervisor.
-func TestWhatHangsBehindABulkheadCostsNobodyElse(t *testing.T) {
+func TestStuckGoroutinesOfAFailureDomainCostNoOther(t *testing.T) {
 	d := &diary{}
 	bubble(t, walls(d), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
@@ -120,7 +120,7 @@ func TestWhatHangsBehindABulkheadCostsNobodyElse(t *testing.T) {
 
 // All stuck processes in a failure domain count against the same limit, whichever worker they are
 // incarnations of.
-func TestWhatHangsAnywhereBehindABulkheadIsCounted(t *testing.T) {
+func TestStuckGoroutinesOfAFailureDomainAreCounted(t *testing.T) {
 	d := &diary{}
 	often := Intensity{1000, time.Second}
 	below := Child{
@@ -186,7 +186,7 @@ func TestASupervisorThatHangsIsCountedToo(t *testing.T) {
 
 // When all room in failure domains is used up, no domain gets more. Workers outside of them are
 // replaced as before.
-func TestBulkheadsTogetherAreBounded(t *testing.T) {
+func TestIsolatedGoroutinesOfAllDomainsAreBounded(t *testing.T) {
 	d := &diary{}
 	bubble(t, walls(d), func(t *testing.T, r *rig) {
 		top := r.tree.row
@@ -225,7 +225,7 @@ func TestBulkheadsTogetherAreBounded(t *testing.T) {
 }
 
 // A full failure domain does not affect a restart elsewhere that hangs.
-func TestAHungRestartIsTriedAgainBesideAFullBulkhead(t *testing.T) {
+func TestHungRestartIsTriedAgainBesideAFullFailureDomain(t *testing.T) {
 	var g gated
 	d := &diary{}
 	spec := walls(d)

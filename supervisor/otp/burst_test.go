@@ -13,7 +13,7 @@ import (
 
 // A signal is handled before the next message, however many messages the goroutine was given
 // together.
-func TestAStopIsHeardBeforeTheNextLetter(t *testing.T) {
+func TestStopIsHandledBeforeTheNextMessage(t *testing.T) {
 	gate := make(chan struct{})
 	begun := 0
 	start := scriptOf(script{receive: func(p *Process, msg any) error {
@@ -122,8 +122,8 @@ func bursts(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 10))
 		for !isClosed(over) {
 			if g := a.row.proc.Load(); g != nil {
-				if why := g.mailbox.wrong(); why != "" {
-					t.Error(why)
+				if reason := g.mailbox.wrong(); reason != "" {
+					t.Error(reason)
 				}
 				switch random.IntN(20) {
 				case 0:

@@ -145,7 +145,7 @@ func TestProgressIsNotStuck(t *testing.T) {
 }
 
 // Progress also works while a sender waits for room in the mailbox, which sets the wake-up flag.
-func TestProgressIsToldUnderTheBell(t *testing.T) {
+func TestProgressIsCountedWhileASenderWaits(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		var before, after stamp
 		gate := make(chan struct{})

@@ -15,10 +15,10 @@ const carriedTries = 3
 // dropCarried drops the row's carried state and calls its Abandon method, if it has one.
 func (r *row) dropCarried(reason error) {
 	r.mu.Lock()
-	heir := r.carried
+	carried := r.carried
 	r.carried = nil
 	r.mu.Unlock()
-	if h, ok := heir.(interface{ Abandon(reason error) }); ok {
+	if h, ok := carried.(interface{ Abandon(reason error) }); ok {
 		r.sys.safely(r.path, "heir", func() { h.Abandon(reason) })
 	}
 }

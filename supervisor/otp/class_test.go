@@ -121,7 +121,7 @@ func TestWhatNeedsNoRoomTakesNone(t *testing.T) {
 }
 
 // A reserved message to a process that has ended is refused like any other.
-func TestOwedMessageToNobodyIsRefused(t *testing.T) {
+func TestReservedMessageToNobodyIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()

@@ -43,7 +43,7 @@ func TestAnEndThatPanicsLeavesNobodyWaiting(t *testing.T) {
 
 // A process that returns just before its carried state is taken does not keep the state. The
 // Abandon of the state is called at once.
-func TestAnHeirOfWhoIsBackIsToldAtOnce(t *testing.T) {
+func TestCarriedStateIsAbandonedAtOnceWhenTheWorkerHasReturned(t *testing.T) {
 	h := &will{}
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})

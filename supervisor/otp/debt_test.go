@@ -15,7 +15,7 @@ func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		heir any
 		want error
-	}{"given up": {&will{}, ErrStuck}, "no heir": {nil, ErrStuck}, "taken": {&estate{}, nil}} {
+	}{"given up": {&will{}, ErrStuck}, "no heir": {nil, ErrStuck}, "taken": {&carriedList{}, nil}} {
 		t.Run(name, func(t *testing.T) {
 			var gate chan struct{}
 			var taken []*Call[int, int]

@@ -15,9 +15,9 @@ const killGrace = 50 * time.Millisecond
 type (
 	inBoot  struct{}               // start the children
 	inStop  struct{ reason error } // stop the children and end
-	inReady struct{ kid *childRecord }
+	inReady struct{ child *childRecord }
 	inExit  struct {
-		kid    *childRecord
+		child  *childRecord
 		reason error
 		parked bool // true: its process waits in place; false: it has left
 		lost   bool // it was isolated because it was stuck
@@ -26,13 +26,13 @@ type (
 		held   bool   // although its row took no message of that origin
 	}
 	inTimeout struct {
-		kid   *childRecord // nil for the timer of a pool that stops
+		child *childRecord // nil for the timer of a pool that stops
 		timer uint32
 		full  bool // too many are stuck to start another one
 	}
-	inAgain struct{ kid *childRecord } // another try of a restart that failed
+	inAgain struct{ child *childRecord } // another try of a restart that failed
 	inStart struct {
-		kid     *childRecord // not in the roster yet
+		child   *childRecord // not in the roster yet
 		request any
 		full    bool // as in inTimeout
 	}
@@ -90,7 +90,7 @@ func (v verb) String() string {
 // action is one thing to do. Actions are performed in the order in which they were decided.
 type action struct {
 	verb    verb
-	kid     *childRecord
+	child   *childRecord
 	reason  error
 	delay   time.Duration
 	timer   uint32 // number of the timer to set
@@ -114,8 +114,8 @@ const (
 
 // step is one part of a plan: stop a child, or start it.
 type step struct {
-	kid  *childRecord
-	stop bool
+	child *childRecord
+	stop  bool
 }
 
 // state makes the decisions of one supervisor. Step is its only entry: it reads no clock, performs
@@ -160,19 +160,19 @@ func (s *state) Step(now time.Time, in any) []action {
 	switch in := in.(type) {
 	case inBoot:
 		for k := s.roster.first; k != nil; k = k.next {
-			s.plan = append(s.plan, step{kid: k})
+			s.plan = append(s.plan, step{child: k})
 		}
 		s.advance(now)
 	case inStop:
 		s.close(now, in.reason)
 	case inReady:
-		s.ready(now, in.kid)
+		s.ready(now, in.child)
 	case inExit:
 		s.exited(now, in)
 	case inTimeout:
 		s.timedOut(now, in)
 	case inAgain:
-		if k := in.kid; s.mode == serving && k.retryQueued && k.stage == dead {
+		if k := in.child; s.mode == serving && k.retryQueued && k.stage == dead {
 			k.retryQueued = false
 			s.restart(now, k, k.reason)
 		}
@@ -188,7 +188,7 @@ func (s *state) Step(now time.Time, in any) []action {
 	return s.out
 }
 
-func (s *state) do(v verb, k *childRecord) { s.out = append(s.out, action{verb: v, kid: k}) }
+func (s *state) do(v verb, k *childRecord) { s.out = append(s.out, action{verb: v, child: k}) }
 
 // ready handles a start that has succeeded.
 func (s *state) ready(now time.Time, k *childRecord) {
@@ -203,7 +203,7 @@ func (s *state) ready(now time.Time, k *childRecord) {
 
 // exited handles the end of an incarnation, by itself or as ordered.
 func (s *state) exited(now time.Time, in inExit) {
-	k := in.kid
+	k := in.child
 	k.recordEnd(in.blame)
 	k.origin, k.ownFault = in.origin, in.held
 	switch k.stage {
@@ -254,14 +254,14 @@ func (s *state) restart(now time.Time, k *childRecord, reason error) {
 	}
 	if !s.window.add(now) {
 		err := &IntensityError{Path: s.path, Child: k.id, Intensity: s.intensity, Reason: reason}
-		s.out = append(s.out, action{verb: doGiveUp, kid: k, reason: err})
+		s.out = append(s.out, action{verb: doGiveUp, child: k, reason: err})
 		s.retire(k)
 		s.selfClose(now, ShutdownWith(err))
 		return
 	}
 	if s.dropsCarried(now, k) {
 		k.crashes = 0
-		s.out = append(s.out, action{verb: doDropCarried, kid: k, reason: reason})
+		s.out = append(s.out, action{verb: doDropCarried, child: k, reason: reason})
 	}
 	switch s.strategy {
 	case OneForAll:
@@ -278,10 +278,10 @@ func (s *state) restart(now time.Time, k *childRecord, reason error) {
 // started too, as in OTP.
 func (s *state) regroup(now time.Time, first, failed *childRecord) {
 	for k := s.roster.last; k != first.prev; k = k.prev {
-		s.plan = append(s.plan, step{kid: k, stop: true})
+		s.plan = append(s.plan, step{child: k, stop: true})
 	}
 	for k := first; k != nil; k = k.next {
-		s.plan = append(s.plan, step{kid: k})
+		s.plan = append(s.plan, step{child: k})
 	}
 	s.do(doShut, nil)
 	s.advance(now)

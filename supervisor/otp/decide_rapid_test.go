@@ -105,11 +105,11 @@ func (w *world) step(in any) {
 func (w *world) perform(a action) {
 	expect := func(ok ...string) {
 		for _, p := range ok {
-			if w.procs[a.kid] == p {
+			if w.procs[a.child] == p {
 				return
 			}
 		}
-		w.Fatalf("%s with process %q", actionText(a), w.procs[a.kid])
+		w.Fatalf("%s with process %q", actionText(a), w.procs[a.child])
 	}
 	if w.exited {
 		w.Fatalf("%s after exit", actionText(a))
@@ -117,32 +117,32 @@ func (w *world) perform(a action) {
 	switch a.verb {
 	case doSpawn:
 		expect("")
-		w.procs[a.kid] = "starting"
+		w.procs[a.child] = "starting"
 	case doBegin:
 		expect("parked")
-		w.procs[a.kid] = "starting"
+		w.procs[a.child] = "starting"
 	case doPark:
 		expect("starting", "running")
-		w.procs[a.kid] = "ending"
+		w.procs[a.child] = "ending"
 	case doStop, doKill:
 		expect("starting", "running", "ending")
-		w.procs[a.kid] = "leaving"
+		w.procs[a.child] = "leaving"
 	case doReap:
 		expect("parked")
-		delete(w.procs, a.kid)
+		delete(w.procs, a.child)
 	case doAbandon:
 		expect("starting", "ending", "leaving")
-		delete(w.procs, a.kid)
+		delete(w.procs, a.child)
 	case doAgain:
-		w.again = append(w.again, a.kid)
+		w.again = append(w.again, a.child)
 	case doDelete, doRest:
 		expect("", "leaving")
 	case doPause:
 		expect("")
 		// The supervisor ends, because of an earlier exit.
-		ends := a.kid.stage == idle && w.s.mode != serving
-		if a.kid.stage != paused && !ends || a.delay < w.s.backoff.First || a.delay > w.s.backoff.Max {
-			w.Fatalf("%s at stage %s", actionText(a), a.kid.stage)
+		ends := a.child.stage == idle && w.s.mode != serving
+		if a.child.stage != paused && !ends || a.delay < w.s.backoff.First || a.delay > w.s.backoff.Max {
+			w.Fatalf("%s at stage %s", actionText(a), a.child.stage)
 		}
 	case doGiveUp:
 		if !w.s.backoff.isZero() {
@@ -185,7 +185,7 @@ func (w *world) happen() {
 	}
 	for k := w.s.roster.first; k != nil; k = k.next {
 		if k.stage == paused && rapid.Bool().Draw(w.T, "pause over") {
-			w.step(inTimeout{kid: k, timer: k.timer})
+			w.step(inTimeout{child: k, timer: k.timer})
 			return
 		}
 	}
@@ -208,7 +208,7 @@ func (w *world) live(k *childRecord) {
 		w.procs[k] = "running"
 		w.step(inReady{k})
 	case rapid.IntRange(0, 9).Draw(w.T, "timeout") == 0 && (k.stage == going || k.stage == away):
-		w.step(inTimeout{kid: k, timer: k.timer})
+		w.step(inTimeout{child: k, timer: k.timer})
 	default:
 		parked := p != "leaving" && k.inPlace()
 		if parked {
@@ -219,7 +219,7 @@ func (w *world) live(k *childRecord) {
 				w.procs[k], parked = "parked", true // it waits for the decision too
 			}
 		}
-		w.step(inExit{kid: k, reason: reason, parked: parked,
+		w.step(inExit{child: k, reason: reason, parked: parked,
 			blame:  rapid.SampledFrom([]blame{blameNone, blameMessage, blameSelf}).Draw(w.T, "blame"),
 			origin: rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(w.T, "origin")})
 	}
@@ -235,7 +235,7 @@ func (w *world) request() {
 	w.asked[name] = 1
 	switch rapid.IntRange(0, 3).Draw(w.T, "request") {
 	case 0:
-		w.step(inStart{kid: w.child(id), request: name, full: w.full()})
+		w.step(inStart{child: w.child(id), request: name, full: w.full()})
 	case 1:
 		w.step(inTerminate{id, name})
 	case 2:
@@ -269,7 +269,7 @@ func TestStateKeepsItsPromises(t *testing.T) {
 				if w.procs[k] != "parked" {
 					w.procs[k] = "leaving"
 					delete(w.procs, k)
-					w.step(inExit{kid: k, reason: ErrShutdown})
+					w.step(inExit{child: k, reason: ErrShutdown})
 					break
 				}
 			}

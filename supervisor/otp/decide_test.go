@@ -102,19 +102,19 @@ func (sc *scenario) input(line string) string {
 		if blame != blameNone {
 			origin = ""
 		}
-		in = inExit{kid: k, reason: words[f[2]], parked: f[3] == "parked", blame: blame, origin: origin}
+		in = inExit{child: k, reason: words[f[2]], parked: f[3] == "parked", blame: blame, origin: origin}
 	case "timeout":
 		if k == nil {
 			in = inTimeout{timer: sc.state.timer}
 		} else {
-			in = inTimeout{kid: k, timer: k.timer}
+			in = inTimeout{child: k, timer: k.timer}
 		}
 	case "late": // a timer that was set before the last one
-		in = inTimeout{kid: k, timer: k.timer - 1}
+		in = inTimeout{child: k, timer: k.timer - 1}
 	case "again":
 		in = inAgain{k}
 	case "start":
-		in = inStart{kid: newKid(f[1], sc.child(line)), request: "starter of " + f[1]}
+		in = inStart{child: newKid(f[1], sc.child(line)), request: "starter of " + f[1]}
 	case "terminate":
 		in = inTerminate{f[1], "ender of " + f[1]}
 	case "restart":
@@ -146,8 +146,8 @@ var words = map[string]error{
 
 func actionText(a action) string {
 	s := a.verb.String()
-	if a.kid != nil {
-		s += " " + a.kid.id
+	if a.child != nil {
+		s += " " + a.child.id
 	}
 	if a.origin != "" {
 		s += " to " + a.origin
@@ -176,9 +176,10 @@ func TestAGroupIsDissolvedAsAWhole(t *testing.T) {
 	s.roster.add(b)
 	now := time.Now()
 	for _, in := range []any{inBoot{}, inReady{a}, inReady{b}, inExit{
-		kid: b, reason: errTest, parked: true,
+		child: b, reason: errTest, parked: true,
 	},
-		inExit{kid: a, reason: ErrShutdown, parked: true}, inExit{kid: a, reason: errTest, parked: true},
+		inExit{child: a, reason: ErrShutdown, parked: true},
+		inExit{child: a, reason: errTest, parked: true},
 		inTerminate{id: "a"}} {
 		s.Step(now, in)
 	}

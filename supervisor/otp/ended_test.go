@@ -74,9 +74,9 @@ func TestRefOfAnEndedRowKeepsNothing(t *testing.T) {
 
 // A callback that ends the supervisor's goroutine amid the removal of a row does not keep the row.
 func TestRemovalThatIsBrokenOffIsCarriedOut(t *testing.T) {
-	left := 0 // only one of its goroutines runs at a time
+	remaining := 0 // only one of its goroutines runs at a time
 	leaving := scriptOf(script{init: func(p *Process) error {
-		p.SetCarriedState(walkout{&left})
+		p.SetCarriedState(walkout{&remaining})
 		return nil
 	}})
 	for name, remove := range map[string]func(ctx context.Context, r *rig) error{
@@ -88,7 +88,7 @@ func TestRemovalThatIsBrokenOffIsCarriedOut(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			left = 0
+			remaining = 0
 			bubble(t, one(Child{ID: "s", Start: Supervisor(Spec{})}), func(t *testing.T, r *rig) {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 				defer cancel()
@@ -99,8 +99,8 @@ func TestRemovalThatIsBrokenOffIsCarriedOut(t *testing.T) {
 				_ = remove(ctx, r) // the supervisor may end before it answers
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				if _, found := r.sys.Whereis("top/s/a"); found || left != 1 {
-					t.Errorf("found %t, %d left, want it removed", found, left)
+				if _, found := r.sys.Whereis("top/s/a"); found || remaining != 1 {
+					t.Errorf("found %t, %d left, want it removed", found, remaining)
 				}
 				if got := ref.row.child().Start.worker(nil); got != (gone{}) {
 					t.Errorf("its address keeps the start of %T", got)

@@ -18,10 +18,10 @@ func (l walkout) Abandon(error) { *l.left++; runtime.Goexit() }
 func TestAStepThatIsBrokenOffIsCarriedOut(t *testing.T) {
 	for _, strategy := range []Strategy{OneForOne, OneForAll, RestForOne} {
 		t.Run(strategy.String(), func(t *testing.T) {
-			left := 0 // only one of its goroutines runs at a time
+			remaining := 0 // only one of its goroutines runs at a time
 			doubtful := scriptOf(script{init: func(p *Process) error {
-				p.SetCarriedState(walkout{&left})
-				if p.Incarnation() > 1 && left == 0 {
+				p.SetCarriedState(walkout{&remaining})
+				if p.Incarnation() > 1 && remaining == 0 {
 					return p.Post("crash")
 				}
 				return nil
@@ -33,8 +33,8 @@ func TestAStepThatIsBrokenOffIsCarriedOut(t *testing.T) {
 				_ = r.ref("s/a").Send("crash")
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				if got := r.state(); left == 0 || r.ref("s").Incarnation() != 2 {
-					t.Errorf("%d left, tree %s, want the supervisor restarted", left, got)
+				if got := r.state(); remaining == 0 || r.ref("s").Incarnation() != 2 {
+					t.Errorf("%d left, tree %s, want the supervisor restarted", remaining, got)
 				}
 				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 				defer cancel()
@@ -165,7 +165,7 @@ func told(t *testing.T, want error, waiting ...*failer) {
 func TestAStopIsBegunOnce(t *testing.T) {
 	for _, strategy := range []Strategy{OneForOne, OneForAll, RestForOne} {
 		t.Run(strategy.String(), func(t *testing.T) {
-			left, ended := 0, false
+			remaining, ended := 0, false
 			var g gated
 			below := Spec{Strategy: strategy, Intensity: Intensity{10, time.Hour}, Children: []Child{
 				{ID: "slow", Start: scriptOf(script{terminate: func(*Process, error) {
@@ -178,7 +178,10 @@ func TestAStopIsBegunOnce(t *testing.T) {
 			bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
 				g.set(make(chan struct{}))
 				tell(t, r.ref("s/h"), func(p *Process) error { p.SetCarriedState(stubborn{&g}); return nil })
-				tell(t, r.ref("s/w"), func(p *Process) error { p.SetCarriedState(walkout{&left}); return nil })
+				tell(t, r.ref("s/w"), func(p *Process) error {
+					p.SetCarriedState(walkout{&remaining})
+					return nil
+				})
 				// The end of h makes its supervisor call Abandon of the state.
 				tell(t, r.ref("s/h"), func(*Process) error { return Normal })
 				stopped := make(chan error, 1)
@@ -190,8 +193,9 @@ func TestAStopIsBegunOnce(t *testing.T) {
 				if err := <-stopped; err != nil {
 					t.Error(err)
 				}
-				if left == 0 || !ended || len(ofType[Abandoned](r)) != 0 {
-					t.Errorf("%d left; slow ended in order: %t; abandoned: %v", left, ended, ofType[Abandoned](r))
+				if remaining == 0 || !ended || len(ofType[Abandoned](r)) != 0 {
+					t.Errorf("%d left; slow ended in order: %t; abandoned: %v", remaining, ended,
+						ofType[Abandoned](r))
 				}
 			})
 		})
@@ -201,7 +205,7 @@ func TestAStopIsBegunOnce(t *testing.T) {
 // A stop is not lost when the supervisor has decided to end by itself since, and its goroutine is
 // ended in the middle of that.
 func TestAStopOutlivesAnEndThatIsBrokenOff(t *testing.T) {
-	left := 0
+	remaining := 0
 	var g gated
 	below := Spec{Intensity: Intensity{0, time.Hour}, Children: []Child{
 		{ID: "w", Start: scriptOf(script{})}, {ID: "h", Restart: Temporary, Start: scriptOf(script{})},
@@ -209,7 +213,10 @@ func TestAStopOutlivesAnEndThatIsBrokenOff(t *testing.T) {
 	bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
 		tell(t, r.ref("s/h"), func(p *Process) error { p.SetCarriedState(stubborn{&g}); return nil })
-		tell(t, r.ref("s/w"), func(p *Process) error { p.SetCarriedState(walkout{&left}); return nil })
+		tell(t, r.ref("s/w"), func(p *Process) error {
+			p.SetCarriedState(walkout{&remaining})
+			return nil
+		})
 		// The end of h makes its supervisor call Abandon of the state.
 		tell(t, r.ref("s/h"), func(*Process) error { return Normal })
 		stopped := make(chan error, 1)
@@ -220,8 +227,8 @@ func TestAStopOutlivesAnEndThatIsBrokenOff(t *testing.T) {
 		time.Sleep(time.Minute)
 		select {
 		case err := <-stopped:
-			if err != nil || left == 0 {
-				t.Errorf("%v, %d left", err, left)
+			if err != nil || remaining == 0 {
+				t.Errorf("%v, %d left", err, remaining)
 			}
 		default:
 			t.Fatal("it has not stopped")

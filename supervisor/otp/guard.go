@@ -50,7 +50,7 @@ type guard struct {
 	sys     *System
 	row     *row
 	sup     *supervisor          // its supervisor, nil for a root
-	kid     *childRecord         // its supervisor's record of it, nil for a root
+	child   *childRecord         // its supervisor's record of it, nil for a root
 	top     *Tree                // set for a root
 	ctx     actor.MessageInvoker // protoactor's actor context; nil once a worker has left
 	mailbox mailbox

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestTheBellStopsTheHand(t *testing.T) {
+func TestWakeUpStopsTheCursor(t *testing.T) {
 	var h cursor
 	if h.at() != 0 {
 		t.Errorf("at %x before anything", h.at())
@@ -41,7 +41,7 @@ func TestTheBellStopsTheHand(t *testing.T) {
 	}
 }
 
-func TestTheHandCountsBeyondItsWidth(t *testing.T) {
+func TestCursorCountsBeyondItsWidth(t *testing.T) {
 	var h cursor
 	h.word.Store(maxTaken << 1)
 	before := h.count()

@@ -23,7 +23,7 @@ func (r *rig) dropped() (list []string) {
 
 // Carried state that crashes each incarnation right after its start is dropped. Siblings are not
 // affected.
-func TestAnHeirThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
+func TestCarriedStateThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
 	for name, poison := range map[string]func(p *Process){
 		"in Init":    func(*Process) { panic("poison") },
 		"by a timer": func(p *Process) { p.After(10*time.Millisecond, "poison") },
@@ -64,7 +64,7 @@ func TestAnHeirThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
 
 // A message that crashes its receiver is gone with the crash, so it says little about the carried
 // state. Neither does an end without a panic, nor a later crash.
-func TestAnHeirIsNotAbandonedForWhatItDidNotDo(t *testing.T) {
+func TestCarriedStateIsKeptAfterOtherFailures(t *testing.T) {
 	crash := func(*Process) error { panic("message") }
 	for name, end := range map[string]func(t *testing.T, r *rig){
 		"messages": func(t *testing.T, r *rig) { tell(t, r.ref("a"), crash) },
@@ -96,7 +96,7 @@ func TestAnHeirIsNotAbandonedForWhatItDidNotDo(t *testing.T) {
 
 // Before the last restart that the intensity allows, carried state is dropped even if only messages
 // crashed: otherwise it would be lost with that of all siblings.
-func TestTheLastRestartIsTriedWithoutTheHeir(t *testing.T) {
+func TestLastRestartIsTriedWithoutCarriedState(t *testing.T) {
 	h, other := &will{}, &will{}
 	spec := Spec{
 		Intensity: Intensity{5, time.Hour},

@@ -193,19 +193,19 @@ var errHeld = errors.New("held by a goroutine that is stuck")
 func (g *guard) takeCarried() {
 	r := g.row
 	r.mu.Lock()
-	heir := r.carried
+	carried := r.carried
 	r.carried = nil
 	r.mu.Unlock()
 	var next any
-	defer func() { g.handOver(heir, next) }()
-	if f, ok := heir.(Detachable); ok {
+	defer func() { g.handOver(carried, next) }()
+	if f, ok := carried.(Detachable); ok {
 		g.sys.safely(r.path, "Detach", func() { next = f.Detach() })
 	}
 }
 
 // handOver stores next as carried state for the replacement process. If next is nil, the state is
 // dropped, and its Abandon runs once the stuck goroutine returns.
-func (g *guard) handOver(heir, next any) {
+func (g *guard) handOver(carried, next any) {
 	r := g.row
 	if next != nil {
 		r.mu.Lock()
@@ -214,11 +214,11 @@ func (g *guard) handOver(heir, next any) {
 		return
 	}
 	g.pending.Swap(nil).fail(g, ErrStuck)
-	if heir == nil {
+	if carried == nil {
 		return
 	}
 	defer g.sys.emit(StateDropped{r.about(g.inc(), g.sys.clock.Now()), errHeld.Error()})
-	g.heldCarried.Store(&heir)
+	g.heldCarried.Store(&carried)
 	if !g.counted.Load() { // it has returned already
 		g.returned()
 	}
@@ -240,8 +240,8 @@ func (g *guard) returned() {
 	if g.counted.Swap(false) {
 		g.row.countIsolated(-1)
 	}
-	if heir := g.heldCarried.Swap(nil); heir != nil {
-		if h, ok := (*heir).(interface{ Abandon(reason error) }); ok {
+	if carried := g.heldCarried.Swap(nil); carried != nil {
+		if h, ok := (*carried).(interface{ Abandon(reason error) }); ok {
 			g.sys.safely(g.row.path, "heir", func() { h.Abandon(ErrStuck) })
 		}
 	}

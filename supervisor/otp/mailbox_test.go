@@ -101,7 +101,7 @@ func TestStopFailsWhatIsLeftInTheMailbox(t *testing.T) {
 
 // Messages that protoactor sends its processes cannot resurrect or block a supervised process, or
 // stop it for good.
-func TestStrayProtoactorMessagesDoNoHarm(t *testing.T) {
+func TestUnknownProtoactorMessagesDoNoHarm(t *testing.T) {
 	for name, stray := range map[string]any{
 		"restart": &actor.Restart{}, "suspend": &actor.SuspendMailbox{}, "resume": &actor.ResumeMailbox{},
 		"watch": &actor.Watch{Watcher: actor.NewPID("nonhost", "nobody")},
@@ -122,7 +122,7 @@ func TestStrayProtoactorMessagesDoNoHarm(t *testing.T) {
 	}
 }
 
-func TestAStrayStopIsAnOrdinaryExit(t *testing.T) {
+func TestStopFromOutsideIsAnOrdinaryExit(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
 		g := r.ref("a").row.proc.Load()
 		actor.NewActorProcess(&g.mailbox).Stop(nil)

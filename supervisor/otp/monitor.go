@@ -50,15 +50,15 @@ func (p *Process) Demonitor(ref Ref) {
 // monitor is also the envelope in which its Down travels, so that Demonitor can void a Down in the
 // mailbox.
 type monitor struct {
-	p   *Process
-	ref Ref
-	inc uint64
-	why error
+	p     *Process
+	ref   Ref
+	inc   uint64
+	cause error
 	place[watcher]
 }
 
 func (m *monitor) down(inc uint64, reason error) {
-	m.inc, m.why = inc, reason
+	m.inc, m.cause = inc, reason
 	m.p.deliver(m)
 }
 
@@ -69,7 +69,7 @@ func (m *monitor) open() (any, bool) {
 		return nil, false
 	}
 	m.p.x.forget(m.ref.row)
-	return Down{m.ref, m.inc, m.why}, true
+	return Down{m.ref, m.inc, m.cause}, true
 }
 
 // Link ties two workers together: when either ends with a reason other than Normal, the other ends

@@ -53,7 +53,7 @@ func TestWhoPassToEachOtherStarveNobody(t *testing.T) {
 
 // A process is not left waiting for a goroutine that was isolated between the check for that and
 // the pass.
-func TestWhoIsFencedOffKeepsNobody(t *testing.T) {
+func TestIsolatedWorkerKeepsNobodyWaiting(t *testing.T) {
 	var here *Process
 	gate := make(chan struct{})
 	spec := Spec{

@@ -13,46 +13,46 @@ import (
 func (v *supervisor) perform(now time.Time, a action) {
 	switch a.verb {
 	case doAdd:
-		v.guard.row.add(a.kid.driver.row, v.guard)
+		v.guard.row.add(a.child.driver.row, v.guard)
 	case doSpawn:
-		v.spawn(now, a.kid)
+		v.spawn(now, a.child)
 	case doDropCarried:
-		r := a.kid.driver.row
+		r := a.child.driver.row
 		if !r.ownedBy(v) {
 			return
 		}
 		v.note(StateDropped{r.about(r.inc.Load(), now), "crashes with it"})
 		r.dropCarried(a.reason)
 	case doBegin:
-		a.kid.driver.inPlace = true
-		a.kid.driver.row.mark(v, v.starting(a.kid), now)
-		v.order(a.kid.driver.guard, restartOrder)
+		a.child.driver.inPlace = true
+		a.child.driver.row.mark(v, v.starting(a.child), now)
+		v.order(a.child.driver.guard, restartOrder)
 	case doPark:
-		v.order(v.ending(now, a.kid, ErrShutdown), endOrder{})
+		v.order(v.ending(now, a.child, ErrShutdown), endOrder{})
 	case doStop:
-		v.order(v.ending(now, a.kid, ErrShutdown), stopOrder)
+		v.order(v.ending(now, a.child, ErrShutdown), stopOrder)
 	case doKill:
-		a.kid.driver.guard.killed.Store(true)
-		v.order(v.ending(now, a.kid, ErrKilled), stopOrder)
+		a.child.driver.guard.killed.Store(true)
+		v.order(v.ending(now, a.child, ErrKilled), stopOrder)
 	case doReap:
-		v.order(a.kid.driver.guard, stopOrder)
-		v.rest(a.kid)
+		v.order(a.child.driver.guard, stopOrder)
+		v.rest(a.child)
 	case doRest:
-		v.rest(a.kid)
+		v.rest(a.child)
 	case doAbandon:
-		v.abandon(now, a.kid, a.delay, a.reason)
+		v.abandon(now, a.child, a.delay, a.reason)
 	case doArm:
 		v.arm(a)
 	case doDisarm:
-		if t := a.kid.driver.alarm; t != nil {
+		if t := a.child.driver.alarm; t != nil {
 			t.Stop()
-			a.kid.driver.alarm = nil
+			a.child.driver.alarm = nil
 		}
 	case doAgain:
-		a.kid.driver.row.mark(v, Restarting, now)
-		v.guard.mailbox.push(inAgain{a.kid})
+		a.child.driver.row.mark(v, Restarting, now)
+		v.guard.mailbox.push(inAgain{a.child})
 	case doDelete:
-		r := a.kid.driver.row
+		r := a.child.driver.row
 		if left, ok := r.release(v, now); ok {
 			defer v.guard.sys.failAll(left)
 			v.guard.row.remove(r)
@@ -77,7 +77,7 @@ func (v *supervisor) perform(now time.Time, a action) {
 	case doCharge:
 		v.charge(now, a)
 	case doPause:
-		r := a.kid.driver.row
+		r := a.child.driver.row
 		r.mark(v, Paused, now)
 		r.unstable.Store(clock.SteadyNanos(now.Add(a.delay + v.state.backoff.Stable)))
 		v.note(ChildPaused{r.about(r.inc.Load(), now), a.reason, a.delay})
@@ -113,7 +113,7 @@ func (v *supervisor) starting(k *childRecord) Status {
 func (v *supervisor) spawn(now time.Time, k *childRecord) {
 	r, sys := k.driver.row, v.guard.sys
 	g := sys.newGuard(r, v)
-	g.kid = k
+	g.child = k
 	if old := r.proc.Load(); old != nil { // it was isolated
 		g.mailbox.takeOver(&old.mailbox)
 		g.pending.Store(old.pending.Load())
@@ -147,7 +147,7 @@ func (v *supervisor) ending(now time.Time, k *childRecord, reason error) *guard 
 // origin from now on, so that waiting messages of the origin do not crash the next incarnations
 // too.
 func (v *supervisor) charge(now time.Time, a action) {
-	r := a.kid.driver.row
+	r := a.child.driver.row
 	if a.times > 1 || a.delay > 0 {
 		r.refuse(a.origin, now, a.delay, a.reason)
 	}
@@ -156,16 +156,16 @@ func (v *supervisor) charge(now time.Time, a action) {
 
 func (v *supervisor) arm(a action) {
 	box := &v.guard.mailbox
-	in := inTimeout{kid: a.kid, timer: a.timer}
+	in := inTimeout{child: a.child, timer: a.timer}
 	t := v.guard.sys.clock.AfterFunc(a.delay, func() { box.PostSystemMessage(in) })
-	if a.kid == nil {
+	if a.child == nil {
 		v.alarm = t
 		return
 	}
-	if old := a.kid.driver.alarm; old != nil {
+	if old := a.child.driver.alarm; old != nil {
 		old.Stop()
 	}
-	a.kid.driver.alarm = t
+	a.child.driver.alarm = t
 }
 
 // abandon gives up a child after its time. It may still run, but it is no longer in the tree. With

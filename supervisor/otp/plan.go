@@ -41,7 +41,7 @@ func (s *state) stop(k *childRecord, keep bool) {
 
 func (s *state) arm(k *childRecord, d time.Duration) {
 	k.timer++
-	s.out = append(s.out, action{verb: doArm, kid: k, delay: d, timer: k.timer})
+	s.out = append(s.out, action{verb: doArm, child: k, delay: d, timer: k.timer})
 }
 
 func (s *state) disarm(k *childRecord) {
@@ -52,7 +52,7 @@ func (s *state) disarm(k *childRecord) {
 // timedOut handles a child that did not start or end in its time. Its process is isolated, and the
 // supervisor continues without it. A child whose pause is over is started.
 func (s *state) timedOut(now time.Time, in inTimeout) {
-	if in.kid == nil {
+	if in.child == nil {
 		if in.timer != s.timer || s.mode != closing {
 			return
 		}
@@ -66,11 +66,11 @@ func (s *state) timedOut(now time.Time, in inTimeout) {
 		return
 	}
 	switch {
-	case in.kid.timer != in.timer:
-	case in.kid.stage == paused:
-		s.resume(in.kid)
+	case in.child.timer != in.timer:
+	case in.child.stage == paused:
+		s.resume(in.child)
 	default:
-		s.abandon(now, in.kid, in.full)
+		s.abandon(now, in.child, in.full)
 	}
 }
 
@@ -78,7 +78,7 @@ func (s *state) timedOut(now time.Time, in inTimeout) {
 func (s *state) abandon(now time.Time, k *childRecord, full bool) {
 	switch k.stage {
 	case going:
-		a := action{verb: doAbandon, kid: k, delay: k.child.StartTimeout}
+		a := action{verb: doAbandon, child: k, delay: k.child.StartTimeout}
 		if k.restarted {
 			a.reason = ErrStartTimeout
 		}
@@ -99,7 +99,7 @@ func (s *state) abandon(now time.Time, k *childRecord, full bool) {
 		if k.child.Shutdown == Infinity { // a supervisor that is stuck itself
 			had = k.child.HardTimeout
 		}
-		s.out = append(s.out, action{verb: doAbandon, kid: k, delay: had})
+		s.out = append(s.out, action{verb: doAbandon, child: k, delay: had})
 		k.parked = false
 		s.gone(now, k, &AbandonedError{Path: s.path + "/" + k.id, Time: had})
 	}
@@ -123,7 +123,7 @@ func (s *state) gone(now time.Time, k *childRecord, err error) {
 		s.roster.move(k, idle)
 	}
 	for _, r := range enders {
-		s.out = append(s.out, action{verb: doReply, kid: k, reason: err, request: r})
+		s.out = append(s.out, action{verb: doReply, child: k, reason: err, request: r})
 	}
 	if s.pending > 0 {
 		if s.pending--; s.pending == 0 {
@@ -165,7 +165,7 @@ func dropFirst[T any](list []T) []T {
 
 // stepped continues with the plan if the plan waits for k.
 func (s *state) stepped(now time.Time, k *childRecord) {
-	if len(s.plan) > 0 && s.plan[0].kid == k {
+	if len(s.plan) > 0 && s.plan[0].child == k {
 		s.plan = dropFirst(s.plan)
 		s.advance(now)
 	}
@@ -174,7 +174,7 @@ func (s *state) stepped(now time.Time, k *childRecord) {
 // advance follows the plan up to the next step that takes time.
 func (s *state) advance(now time.Time) {
 	for ; len(s.plan) > 0; s.plan = dropFirst(s.plan) {
-		k := s.plan[0].kid
+		k := s.plan[0].child
 		if k.deleted {
 			continue
 		}
@@ -261,7 +261,7 @@ func (s *state) close(now time.Time, reason error) {
 		return
 	}
 	for k := s.roster.last; k != nil; k = k.prev {
-		s.plan = append(s.plan, step{kid: k, stop: true})
+		s.plan = append(s.plan, step{child: k, stop: true})
 	}
 	s.advance(now)
 }

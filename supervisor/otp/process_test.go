@@ -343,7 +343,7 @@ func (h *inheritance) Abandon(reason error) {
 	panic("in Abandon")
 }
 
-func TestHeirs(t *testing.T) {
+func TestCarriedState(t *testing.T) {
 	sub := Spec{
 		Intensity: Intensity{1, time.Hour}, Children: []Child{{ID: "a", Start: scriptOf(script{})}},
 	}

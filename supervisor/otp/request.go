@@ -10,7 +10,7 @@ func (s *state) answerStarter(k *childRecord, err error) {
 	if k.starter == nil {
 		return
 	}
-	s.out = append(s.out, action{verb: doReply, kid: k, reason: err, request: k.starter})
+	s.out = append(s.out, action{verb: doReply, child: k, reason: err, request: k.starter})
 	k.starter, k.isNew = nil, false
 	if s.requestedStarts--; s.requestedStarts == s.maxRequestedStarts-1 && s.mode == serving &&
 		len(s.plan) == 0 {
@@ -19,12 +19,12 @@ func (s *state) answerStarter(k *childRecord, err error) {
 }
 
 func (s *state) reply(request any, k *childRecord, err error) {
-	s.out = append(s.out, action{verb: doReply, kid: k, reason: err, request: request})
+	s.out = append(s.out, action{verb: doReply, child: k, reason: err, request: request})
 }
 
 // startChild appends a child and starts it.
 func (s *state) startChild(now time.Time, in inStart) {
-	if old := s.roster.byID[in.kid.id]; old != nil {
+	if old := s.roster.byID[in.child.id]; old != nil {
 		err := ErrAlreadyPresent
 		if old.stage != idle && old.stage != paused {
 			err = ErrAlreadyStarted{Ref: Ref{old.driver.row}} // answer adds the args
@@ -33,13 +33,13 @@ func (s *state) startChild(now time.Time, in inStart) {
 		return
 	}
 	if in.full {
-		s.reply(in.request, nil, s.refused(in.kid))
+		s.reply(in.request, nil, s.refused(in.child))
 		return
 	}
-	in.kid.isNew = true
-	s.roster.add(in.kid)
-	s.do(doAdd, in.kid)
-	s.startFor(now, in.kid, in.request)
+	in.child.isNew = true
+	s.roster.add(in.child)
+	s.do(doAdd, in.child)
+	s.startFor(now, in.child, in.request)
 }
 
 // refused makes the error for a new child that is not started, because too many other children of
@@ -57,7 +57,7 @@ func (s *state) startFor(now time.Time, k *childRecord, request any) {
 	k.starter = request
 	s.requestedStarts++
 	if s.strategy == OneForAll || s.strategy == RestForOne {
-		s.plan = append(s.plan, step{kid: k})
+		s.plan = append(s.plan, step{child: k})
 		s.do(doShut, nil)
 		s.advance(now)
 		return

@@ -112,7 +112,7 @@ func (r *rig) close() {
 type puppet struct{ rig *rig }
 
 type (
-	order struct{ what string }
+	order struct{ label string }
 	stay  struct{} // makes the worker stay in this message until the rig releases it
 )
 
@@ -138,7 +138,7 @@ func (b *puppet) Init(p *Process) error {
 func (b *puppet) Receive(p *Process, msg any) error {
 	switch m := msg.(type) {
 	case order:
-		return reasons[m.what]()
+		return reasons[m.label]()
 	case stay:
 		b.rig.mu.Lock()
 		c := make(chan struct{})

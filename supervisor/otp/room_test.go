@@ -10,10 +10,10 @@ import (
 // monitors.
 func TestRoomOfACrowdIsGivenBack(t *testing.T) {
 	const crowd = 50_000
-	kids, rows := make([]*childRecord, crowd), make([]*row, crowd)
+	children, rows := make([]*childRecord, crowd), make([]*row, crowd)
 	for i := range crowd {
 		rows[i] = &row{id: fmt.Sprint(i)}
-		kids[i] = &childRecord{id: rows[i].id}
+		children[i] = &childRecord{id: rows[i].id}
 	}
 	in := func() uint64 {
 		for range 2 {
@@ -25,7 +25,7 @@ func TestRoomOfACrowdIsGivenBack(t *testing.T) {
 	}
 	r, top, x := newRoster(0), &row{}, &extras{monitors: map[*row]*monitor{}, hadMany: true}
 	for name, do := range map[string][2]func(i int){
-		"roster":   {func(i int) { r.add(kids[i]) }, func(i int) { r.remove(kids[i]) }},
+		"roster":   {func(i int) { r.add(children[i]) }, func(i int) { r.remove(children[i]) }},
 		"row":      {func(i int) { top.add(rows[i], nil) }, func(i int) { top.remove(rows[i]) }},
 		"monitors": {func(i int) { x.monitors[rows[i]] = nil }, func(i int) { x.forget(rows[i]) }},
 	} {
@@ -41,7 +41,7 @@ func TestRoomOfACrowdIsGivenBack(t *testing.T) {
 			t.Errorf("%s: %d bytes, with a crowd %d, and after it %d", name, before, full, after)
 		}
 	}
-	runtime.KeepAlive(kids)
+	runtime.KeepAlive(children)
 	runtime.KeepAlive(rows)
 	runtime.KeepAlive(top)
 	runtime.KeepAlive(x)

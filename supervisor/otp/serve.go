@@ -36,8 +36,8 @@ func finish[Req, Resp any](c *Call[Req, Resp], resp Resp, err error) {
 // answer performs doReply.
 func (v *supervisor) answer(a action) {
 	var ref Ref
-	if a.kid != nil && a.reason == nil && !a.kid.deleted {
-		ref = Ref{a.kid.driver.row}
+	if a.child != nil && a.reason == nil && !a.child.deleted {
+		ref = Ref{a.child.driver.row}
 	}
 	if already, ok := a.reason.(ErrAlreadyStarted); ok {
 		already.Args = already.Ref.row.arguments()
@@ -67,8 +67,8 @@ func (v *supervisor) startArgs(c *Call[startArgs, Ref]) {
 		return
 	}
 	id := c.Req.id
-	if why := badID(id); why != "" {
-		c.Fail(&SpecError{v.guard.row.path + "/" + id, "id", why})
+	if reason := badID(id); reason != "" {
+		c.Fail(&SpecError{v.guard.row.path + "/" + id, "id", reason})
 		return
 	}
 	v.startNew(id, v.template, c.Req.args, func(r Ref, err error) { finish(c, r, err) })

@@ -177,14 +177,14 @@ func TestAStuckWorkerComesBackInAnyWay(t *testing.T) {
 	}
 }
 
-// estate is carried state that can be taken between two uses.
-type estate struct {
+// carriedList is carried state that can be taken between two uses.
+type carriedList struct {
 	mu    sync.Mutex // guards the fields below
 	list  []int
 	taken bool
 }
 
-func (e *estate) add(n int) (sum int) {
+func (e *carriedList) add(n int) (sum int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.taken {
@@ -197,22 +197,22 @@ func (e *estate) add(n int) (sum int) {
 	return sum
 }
 
-func (e *estate) Detach() any {
+func (e *carriedList) Detach() any {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.taken = true
-	return &estate{list: e.list}
+	return &carriedList{list: e.list}
 }
 
 // State that can be taken goes to the next incarnation. The stuck incarnation ends as soon as it
 // uses the state again.
-func TestAFencedHeirIsTakenFromAStuckWorker(t *testing.T) {
+func TestCarriedStateIsDetachedFromAStuckWorker(t *testing.T) {
 	back := false
 	var use func(n int) int
 	start := scriptOf(script{init: func(p *Process) error {
-		e, ok := p.CarriedState().(*estate)
+		e, ok := p.CarriedState().(*carriedList)
 		if !ok {
-			e = &estate{}
+			e = &carriedList{}
 			p.SetCarriedState(e)
 		}
 		use = e.add
@@ -246,7 +246,7 @@ func TestAFencedHeirIsTakenFromAStuckWorker(t *testing.T) {
 }
 
 // Carried state whose Detach returns nil is dropped, like state without Detach.
-func TestAnHeirThatIsInUseIsGivenUp(t *testing.T) {
+func TestCarriedStateInUseIsAbandoned(t *testing.T) {
 	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
 		tell(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(clinging{}); <-gate; return nil })

@@ -123,7 +123,7 @@ func (v *supervisor) flush() {
 
 // exited passes on the end of a child, unless it comes from a process that is no longer in its row.
 func (v *supervisor) exited(e *childExit) {
-	r, k := e.guard.row, e.guard.kid
+	r, k := e.guard.row, e.guard.child
 	if k.driver.guard != e.guard {
 		return
 	}
@@ -145,7 +145,7 @@ func (v *supervisor) exited(e *childExit) {
 	case e.reason != Ignore:
 		v.note(StartFailed{about, e.reason, e.report})
 	}
-	in := inExit{kid: k, reason: e.reason, parked: e.parked, blame: blame}
+	in := inExit{child: k, reason: e.reason, parked: e.parked, blame: blame}
 	if e.report != nil {
 		in.origin = e.report.Origin
 		_, in.held = r.held(in.origin)
@@ -159,7 +159,7 @@ func (v *supervisor) exited(e *childExit) {
 // decide is the step that follows an end.
 func (v *supervisor) decide(in inExit, at time.Time) {
 	v.step(in)
-	if k := in.kid; k.stage == idle && k.parked { // its group is not started again yet
+	if k := in.child; k.stage == idle && k.parked { // its group is not started again yet
 		k.driver.row.mark(v, Restarting, at)
 	}
 }
@@ -181,11 +181,11 @@ func (v *supervisor) signal(msg any) {
 	case halted:
 		v.exited(msg.exit)
 	case readied:
-		if k := msg.guard.kid; k.driver.guard == msg.guard {
+		if k := msg.guard.child; k.driver.guard == msg.guard {
 			v.readied(k)
 		}
 	case inTimeout:
-		msg.full = msg.kid != nil && msg.kid.driver.row.full()
+		msg.full = msg.child != nil && msg.child.driver.row.full()
 		v.step(msg)
 	case overdue:
 		v.stuck(msg)
@@ -197,7 +197,7 @@ func (v *supervisor) signal(msg any) {
 // it does not return while it starts or stops, its time for that is over.
 func (v *supervisor) stuck(o overdue) {
 	g, now := o.guard, v.guard.sys.clock.Now()
-	k := g.kid
+	k := g.child
 	sup := g.row.child().Start.Type() == SupervisorType
 	if k.driver.guard != g || k.stage != up && !sup {
 		return
@@ -223,7 +223,7 @@ func (v *supervisor) stuck(o overdue) {
 		g.row.mark(v, Restarting, now)
 		v.note(ChildExited{g.row.about(g.inc(), now), reason, o.report})
 		_, held := g.row.held(o.report.Origin)
-		defer v.step(inExit{kid: k, reason: reason, lost: true, origin: o.report.Origin, held: held})
+		defer v.step(inExit{child: k, reason: reason, lost: true, origin: o.report.Origin, held: held})
 	}
 	cut.takeCarried()
 }

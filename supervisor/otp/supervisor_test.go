@@ -79,7 +79,7 @@ func TestASupervisorThatCannotStopCollapses(t *testing.T) {
 		Children: []Child{{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}},
 	}
 	bubble(t, one(Child{ID: "s", Start: Supervisor(sub)}), func(t *testing.T, r *rig) {
-		r.ref("s/a").row.proc.Load().kid.driver.guard = nil // the bug: stopping it dereferences nil
+		r.ref("s/a").row.proc.Load().child.driver.guard = nil // the bug: stopping it dereferences nil
 		old := r.ref("s/b")
 		if err := TerminateChild(context.Background(), r.tree.Ref(), "s"); err != nil {
 			t.Errorf("terminate: %v", err)
@@ -209,11 +209,11 @@ func TestAdministrationFromInsideAnActor(t *testing.T) {
 		})},
 	}}
 	bubble(t, spec, func(t *testing.T, r *rig) {
-		said := func(what string) func(error) any {
-			return func(err error) any { return fmt.Sprint(what, " ", err) }
+		said := func(label string) func(error) any {
+			return func(err error) any { return fmt.Sprint(label, " ", err) }
 		}
-		refd := func(what string) func(Ref, error) any {
-			return func(ref Ref, err error) any { return fmt.Sprint(what, " ", ref, " ", err) }
+		refd := func(label string) func(Ref, error) any {
+			return func(ref Ref, err error) any { return fmt.Sprint(label, " ", ref, " ", err) }
 		}
 		s, p := r.ref("s"), r.ref("p")
 		for _, f := range []func(*Process){

@@ -23,8 +23,8 @@ type Tree struct {
 // the rows keep their counters. For a bad name or spec the error has one *SpecError for each
 // mistake.
 func (s *System) Start(ctx context.Context, name string, spec Spec) (*Tree, error) {
-	if why := badID(name); why != "" {
-		return nil, &SpecError{".", "name", why}
+	if reason := badID(name); reason != "" {
+		return nil, &SpecError{".", "name", reason}
 	}
 	if err := Validate(spec); err != nil {
 		return nil, err

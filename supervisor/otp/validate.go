@@ -22,8 +22,8 @@ func Validate(s Spec) error { return errors.Join(check(".", s)...) }
 
 // specRules are the rules for a supervisor. Each why returns "" when its rule is kept.
 var specRules = []struct {
-	what string
-	why  func(s Spec) string
+	label string
+	why   func(s Spec) string
 }{
 	{"strategy", func(s Spec) string {
 		return when(s.Strategy > SimpleOneForOne, "unknown %s", s.Strategy)
@@ -58,8 +58,8 @@ var specRules = []struct {
 
 // childRules are the rules for a child of a supervisor. Each why returns "" when its rule is kept.
 var childRules = []struct {
-	what string
-	why  func(s Spec, c Child) string
+	label string
+	why   func(s Spec, c Child) string
 }{
 	{"id", func(s Spec, c Child) string {
 		if s.Strategy == SimpleOneForOne {
@@ -100,8 +100,8 @@ var childRules = []struct {
 
 func check(path string, s Spec) (errs []error) {
 	for _, r := range specRules {
-		if why := r.why(s); why != "" {
-			errs = append(errs, &SpecError{path, r.what, why})
+		if reason := r.why(s); reason != "" {
+			errs = append(errs, &SpecError{path, r.label, reason})
 		}
 	}
 	seen := make(map[string]bool, len(s.Children))
@@ -121,8 +121,8 @@ func check(path string, s Spec) (errs []error) {
 
 func checkChild(path string, s Spec, c Child) (errs []error) {
 	for _, r := range childRules {
-		if why := r.why(s, c); why != "" {
-			errs = append(errs, &SpecError{path, r.what, why})
+		if reason := r.why(s, c); reason != "" {
+			errs = append(errs, &SpecError{path, r.label, reason})
 		}
 	}
 	if c.Start.static != nil {

@@ -33,8 +33,8 @@ func answer(w http.ResponseWriter, status int, m proto.Message) {
 	w.Write(append(encode(m), '\n'))
 }
 
-func problem(w http.ResponseWriter, status int, what, hint string) {
-	answer(w, status, &mcpdv1.Problem{Status: uint32(status), Error: what, Hint: hint})
+func problem(w http.ResponseWriter, status int, label, hint string) {
+	answer(w, status, &mcpdv1.Problem{Status: uint32(status), Error: label, Hint: hint})
 }
 
 // boolParam reads a query parameter that is on or off. If it is neither, flagged answers the

@@ -87,8 +87,9 @@ func TestFaultsOfARun(t *testing.T) {
 	first := h.faults.Active()[0]
 	status, _, answer := h.do(http.MethodPost, "/admin/v1/faults/"+first.ID+"/renew",
 		`{"lease":"60s"}`, chaos...)
-	if left := time.Until(h.faults.Active()[0].Until); status != 200 || left < 50*time.Second {
-		t.Errorf("renewing: %d %s, %v left", status, answer, left)
+	if remaining := time.Until(h.faults.Active()[0].Until); status != 200 ||
+		remaining < 50*time.Second {
+		t.Errorf("renewing: %d %s, %v left", status, answer, remaining)
 	}
 	if status, _, _ := h.do(http.MethodPost, "/admin/v1/faults/"+first.ID+"/renew",
 		`{"lease":"3600s"}`, chaos...); status != 400 {

@@ -52,7 +52,7 @@ func TestServersAreShownAndOperated(t *testing.T) {
 		path    string
 		headers []string
 		status  int
-		says    string
+		text    string
 	}{
 		{"acme/files/restart", reads, http.StatusForbidden, ""},
 		{"acme/files/restart", nil, http.StatusUnauthorized, ""},
@@ -65,7 +65,7 @@ func TestServersAreShownAndOperated(t *testing.T) {
 		{"acme/files/delete", writes, http.StatusNotFound, ""},
 	} {
 		if status, body := h.ask(http.MethodPost, "/admin/v1/servers/"+tt.path,
-			tt.headers...); status != tt.status || !strings.Contains(body, tt.says) {
+			tt.headers...); status != tt.status || !strings.Contains(body, tt.text) {
 			t.Errorf("%s: %d %s, want %d", tt.path, status, body, tt.status)
 		}
 	}

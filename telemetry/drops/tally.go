@@ -127,8 +127,8 @@ func (t *Tally) Due(now time.Time) (due []telemetry.Event) {
 // Next returns how long it takes until an event is due; any is false if none waits.
 func (t *Tally) Next(now time.Time) (wait time.Duration, any bool) {
 	for _, s := range t.sums {
-		if left := s.reported.Add(Every).Sub(now); s.waits() && (!any || left < wait) {
-			wait, any = left, true
+		if remaining := s.reported.Add(Every).Sub(now); s.waits() && (!any || remaining < wait) {
+			wait, any = remaining, true
 		}
 	}
 	return max(wait, 0), any

@@ -27,7 +27,7 @@ const MaxHeld = 1024
 type Conn struct {
 	transport.Upstream
 	faults *fault.Registry
-	who    fault.Who
+	origin fault.Who
 
 	// The following fields are used by the caller of Recv.
 	delayed []held // delayed or duplicated messages, in the order of their time
@@ -40,8 +40,8 @@ type held struct {
 }
 
 // New wraps a connection to the server named by who.
-func New(up transport.Upstream, faults *fault.Registry, who fault.Who) *Conn {
-	return &Conn{Upstream: up, faults: faults, who: who}
+func New(up transport.Upstream, faults *fault.Registry, origin fault.Who) *Conn {
+	return &Conn{Upstream: up, faults: faults, origin: origin}
 }
 
 // Unwrap returns the wrapped connection, for transport.As.
@@ -57,7 +57,7 @@ func (c *Conn) Answers(take func(transport.Inbound) bool) {
 
 // Send hands a message to the connection, or drops or duplicates it as a fault says.
 func (c *Conn) Send(ctx context.Context, m jsonrpc.Message) error {
-	switch e := c.faults.At(ctx, fault.UpstreamWrite, c.who); e.Action {
+	switch e := c.faults.At(ctx, fault.UpstreamWrite, c.origin); e.Action {
 	case fault.Drop:
 		return nil
 	case fault.Duplicate:
@@ -84,7 +84,7 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 		if err != nil || struck || in.Err != nil || in.Control != nil {
 			return in, err
 		}
-		switch e := c.faults.At(ctx, fault.UpstreamRead, c.who); e.Action {
+		switch e := c.faults.At(ctx, fault.UpstreamRead, c.origin); e.Action {
 		case fault.Drop:
 		case fault.Cut:
 			c.end = fmt.Errorf("%w: %w", e, io.ErrUnexpectedEOF)
@@ -149,9 +149,9 @@ func garble(in transport.Inbound, e fault.Effect) (transport.Inbound, bool) {
 	} else {
 		bytes[0] = '~'
 	}
-	_, why := jsonrpc.Decode(bytes, protocol.UpstreamLimits())
+	_, cause := jsonrpc.Decode(bytes, protocol.UpstreamLimits())
 	id, _ := jsonrpc.PeekID(bytes)
 	id = cmp.Or(id, in.Related) // a response on the stream of its request needs no id
-	return transport.Inbound{Related: id, Err: fmt.Errorf("%w: %w", e, why),
+	return transport.Inbound{Related: id, Err: fmt.Errorf("%w: %w", e, cause),
 		Written: true}, !id.IsZero()
 }

@@ -13,7 +13,7 @@ import (
 // limit of one dial.
 func Dial(
 	next func(ctx context.Context, network, address string) (net.Conn, error), limit time.Duration,
-	faults *fault.Registry, who fault.Who,
+	faults *fault.Registry, origin fault.Who,
 ) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		if faults.Idle() {
@@ -21,7 +21,7 @@ func Dial(
 		}
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		e := faults.At(ctx, fault.UpstreamDial, who)
+		e := faults.At(ctx, fault.UpstreamDial, origin)
 		missing := &net.DNSError{Name: address}
 		if host, _, err := net.SplitHostPort(address); err == nil {
 			missing.Name = host

@@ -21,9 +21,9 @@ const retryParameter = "retry"
 
 // call calls a tool. The body holds its arguments, or is empty.
 func (q *request) call() {
-	body, why := q.guard.ReadJSON(q.w, q.r, q.target.Endpoint)
-	if why != nil {
-		q.refuse(q.w, q.r, q.target.Endpoint, why)
+	body, refused := q.guard.ReadJSON(q.w, q.r, q.target.Endpoint)
+	if refused != nil {
+		q.refuse(q.w, q.r, q.target.Endpoint, refused)
 		return
 	}
 	if len(body) == 0 {
@@ -67,7 +67,7 @@ func (q *request) read() {
 // exchange sends a request and writes its outcome: alone, or after the messages that came before
 // it.
 func (q *request) exchange(method string, e *exchange) {
-	e.room = q.guard.Room(q.target.Endpoint)
+	e.budget = q.guard.Room(q.target.Endpoint)
 	defer e.abandon()
 	if err := q.ask(method, e); err != nil {
 		q.fail(q.w, q.r, q.target.Endpoint, err)
@@ -124,12 +124,12 @@ func (q *request) stream(e *exchange, endless bool) {
 	if !q.guard.Await(q.r.Context(), e.wake, endless) {
 		return
 	}
-	news, outcome, done := e.take()
+	notifications, outcome, done := e.take()
 	switch {
-	case len(news) == 0 && done && outcome.Error != nil:
+	case len(notifications) == 0 && done && outcome.Error != nil:
 		q.failed(q.w, outcome.Error)
 		return
-	case endless && !granted(news):
+	case endless && !granted(notifications):
 		q.refuse(q.w, q.r, q.target.Endpoint, &streamable.Refused{
 			Reason: "resource_not_found", Detail: "changes of this resource are not announced",
 			Status: http.StatusNotFound,
@@ -140,7 +140,7 @@ func (q *request) stream(e *exchange, endless bool) {
 	defer events.Close()
 	defer func() { q.guard.CountDropped(q.target.Endpoint, e.missed()) }()
 	for {
-		for _, m := range news {
+		for _, m := range notifications {
 			if events.Write(eventOf(m)) != nil {
 				return
 			}
@@ -152,16 +152,16 @@ func (q *request) stream(e *exchange, endless bool) {
 		if !events.Wait(q.r.Context(), e.wake, endless, q.session.Touch) {
 			return
 		}
-		news, outcome, done = e.take()
+		notifications, outcome, done = e.take()
 	}
 }
 
 // granted reports whether a subscription was confirmed with its resource.
-func granted(news []jsonrpc.Message) bool {
-	if len(news) == 0 || news[0].Method != acknowledged {
+func granted(notifications []jsonrpc.Message) bool {
+	if len(notifications) == 0 || notifications[0].Method != acknowledged {
 		return false
 	}
-	uris, _ := jsonedit.Get(news[0].Params, "notifications", "resourceSubscriptions")
+	uris, _ := jsonedit.Get(notifications[0].Params, "notifications", "resourceSubscriptions")
 	return jsonedit.Len(uris) > 0
 }
 

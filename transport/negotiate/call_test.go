@@ -270,9 +270,9 @@ func TestUnreadNewsAreBounded(t *testing.T) {
 	if err := e.Send(jsonrpc.Request(jsonrpc.IntID(1), "sampling/createMessage", nil)); err == nil {
 		t.Error("a question is taken")
 	}
-	news, _, done := e.take()
-	if len(news) != maxWaiting || e.missed() != 3 || done {
-		t.Errorf("%d wait, %d dropped, done %v", len(news), e.missed(), done)
+	notifications, _, done := e.take()
+	if len(notifications) != maxWaiting || e.missed() != 3 || done {
+		t.Errorf("%d wait, %d dropped, done %v", len(notifications), e.missed(), done)
 	}
 	if !e.Finish(jsonrpc.Message{}) || e.Finish(jsonrpc.Message{}) || !e.ended() {
 		t.Error("an exchange has one outcome")

@@ -21,7 +21,7 @@ type exchange struct {
 	level    string // level of the log lines that the client gets; "" for none
 	streams  bool   // messages before the outcome are kept
 
-	room *transport.ByteBudget // counts the outcome until it is read
+	budget *transport.ByteBudget // counts the outcome until it is read
 
 	wake chan struct{} // holds a token when something is new
 
@@ -74,7 +74,7 @@ func (e *exchange) Finish(m jsonrpc.Message) bool {
 	}
 	e.done, e.outcome = true, m
 	if !e.left {
-		e.room.Add(m.Size())
+		e.budget.Add(m.Size())
 	}
 	e.signal()
 	return true
@@ -86,7 +86,7 @@ func (e *exchange) abandon() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.done && !e.left {
-		e.room.Add(-e.outcome.Size())
+		e.budget.Add(-e.outcome.Size())
 	}
 	e.left = true
 }
@@ -99,11 +99,11 @@ func (e *exchange) signal() {
 }
 
 // take removes and returns the messages before the outcome, with the outcome if it is there.
-func (e *exchange) take() (news []jsonrpc.Message, outcome jsonrpc.Message, done bool) {
+func (e *exchange) take() (notifications []jsonrpc.Message, outcome jsonrpc.Message, done bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	news, e.waiting = e.waiting, nil
-	return news, e.outcome, e.done
+	notifications, e.waiting = e.waiting, nil
+	return notifications, e.outcome, e.done
 }
 
 // missed returns how many notifications were dropped.

@@ -46,12 +46,12 @@ type request struct {
 // ServeHTTP implements http.Handler. It makes the checks of the MCP endpoint in the same order,
 // then checks the session, then the rules.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	why, answered := h.guard.Admit(w, r)
+	refused, answered := h.guard.Admit(w, r)
 	switch {
 	case answered:
 		return
-	case why != nil:
-		streamable.AnswerUnread(w, r, func() { h.refuse(w, r, streamable.Endpoint{}, why) })
+	case refused != nil:
+		streamable.AnswerUnread(w, r, func() { h.refuse(w, r, streamable.Endpoint{}, refused) })
 		return
 	}
 	target, err := h.host.Target(r)

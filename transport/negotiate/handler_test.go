@@ -332,9 +332,9 @@ func lines(r *http.Response) *bufio.Scanner { return bufio.NewScanner(r.Body) }
 // A request whose body finds no room is told to retry later.
 func TestBodyWithoutRoomIsToldToComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		room := transport.NewRoom(10)
-		room.Add(1)
-		bodies := func(streamable.Endpoint) *transport.ByteBudget { return room }
+		budget := transport.NewRoom(10)
+		budget.Add(1)
+		bodies := func(streamable.Endpoint) *transport.ByteBudget { return budget }
 		guard := streamable.NewHandler(streamable.Options{BodyRoom: bodies})
 		r := httptest.NewRequest("POST", "http://localhost/tool/a",
 			strings.NewReader(`{"pad":"`+strings.Repeat("x", 3*transport.Large)+`"}`))

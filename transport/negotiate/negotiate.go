@@ -27,9 +27,9 @@ const (
 // to S3-30). A client that can resume, and names a live session, gets that session again with the
 // terms negotiated before (S3-63).
 func (q *request) negotiate() {
-	body, why := q.guard.ReadJSON(q.w, q.r, q.target.Endpoint)
-	if why != nil {
-		q.refuse(q.w, q.r, q.target.Endpoint, why)
+	body, refused := q.guard.ReadJSON(q.w, q.r, q.target.Endpoint)
+	if refused != nil {
+		q.refuse(q.w, q.r, q.target.Endpoint, refused)
 		return
 	}
 	client, err := negotiation.ParseClient(body)

@@ -34,12 +34,12 @@ func failureOf(e *jsonrpc.Error) []byte { return failure{e.Message, e.Code, e.Da
 
 // refuse turns a request away with an error of this interface or of the listener's checks.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, ep streamable.Endpoint,
-	why *streamable.Refused) {
-	h.guard.Count(r, ep, why.Reason, why.Status)
-	if why.Wait > 0 {
-		streamable.SetRetryAfter(w, why.Wait)
+	refused *streamable.Refused) {
+	h.guard.Count(r, ep, refused.Reason, refused.Status)
+	if refused.Wait > 0 {
+		streamable.SetRetryAfter(w, refused.Wait)
 	}
-	h.guard.WriteJSON(w, why.Status, failure{Error: why.Detail}.body())
+	h.guard.WriteJSON(w, refused.Status, failure{Error: refused.Detail}.body())
 }
 
 // fail responds with an error that a Host or a Session returned.

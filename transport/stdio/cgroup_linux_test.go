@@ -71,8 +71,8 @@ func TestMemoryIsLimited(t *testing.T) {
 	if !alive(other.Pid()) {
 		t.Error("another program was killed too")
 	}
-	if left := groups(t); len(left) > 0 {
-		t.Errorf("%v are left", left)
+	if remaining := groups(t); len(remaining) > 0 {
+		t.Errorf("%v are left", remaining)
 	}
 }
 
@@ -93,8 +93,8 @@ func TestProcessesAreLimited(t *testing.T) {
 	if err := c.Stop(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if left := groups(t); len(left) > 0 {
-		t.Errorf("%v are left", left)
+	if remaining := groups(t); len(remaining) > 0 {
+		t.Errorf("%v are left", remaining)
 	}
 }
 

@@ -170,8 +170,8 @@ func TestStopLeavesNobodyBehind(t *testing.T) {
 				if took := time.Since(began); took > tt.max+2*time.Second { // the machine is shared
 					t.Errorf("took %s, want at most %s", took, tt.max)
 				}
-				if left := members(child.Pid()); len(left) > 0 {
-					t.Errorf("processes %v are left", left)
+				if remaining := members(child.Pid()); len(remaining) > 0 {
+					t.Errorf("processes %v are left", remaining)
 				}
 				if err := child.Signal(syscall.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
 					t.Errorf("a signal after the end: got %v, want %v", err, os.ErrProcessDone)

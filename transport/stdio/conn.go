@@ -94,7 +94,7 @@ func NewConn(child *Child, o Options) *Conn {
 	}
 	c.stopped.heard() // a new server does not count as quiet
 	c.src = output{file: child.stdout, over: c.over, heard: c.stopped.heard}
-	c.in = lines{src: &c.src, max: limits.Bytes, room: transport.NewHold(o.Room), pace: c.pace}
+	c.in = lines{src: &c.src, max: limits.Bytes, reservation: transport.NewHold(o.Room), pace: c.pace}
 	var once sync.Once
 	var err error
 	c.close = func(ctx context.Context) error {
@@ -174,7 +174,7 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 			err = c.tooLong(long)
 		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			if c.closing.Load() {
-				c.in.room.Free()
+				c.in.reservation.Free()
 			}
 			return transport.Inbound{}, err
 		}
@@ -197,7 +197,7 @@ func (c *Conn) Recv(ctx context.Context) (transport.Inbound, error) {
 // pace rests when stray lines come too fast; length is that of the last one. The output that a
 // program leaves in the pipe at its end is exempt, because Recv waits for it.
 func (c *Conn) pace(ctx context.Context, length int) {
-	c.in.room.Free() // a stray line needs no room
+	c.in.reservation.Free() // a stray line needs no room
 	long := c.strays.Take(transport.Parts(length), time.Now())
 	if long > 0 && !c.exempted && c.over() {
 		c.exempted = true
@@ -210,15 +210,15 @@ func (c *Conn) pace(ctx context.Context, length int) {
 // finish finds out how the connection ended and which requests were not written.
 func (c *Conn) finish(ctx context.Context, err error) {
 	c.src.release()
-	c.in.room.Free()
+	c.in.reservation.Free()
 	c.child.stdin.Close() // so that the writer cannot be held up
 	c.out.finish()
 	<-c.written
-	why := c.why(ctx, err)
+	cause := c.why(ctx, err)
 	for _, l := range c.out.close() {
-		c.ready = append(c.ready, transport.Inbound{Related: l.id, Err: why, Written: l.begun})
+		c.ready = append(c.ready, transport.Inbound{Related: l.id, Err: cause, Written: l.begun})
 	}
-	c.end = why
+	c.end = cause
 }
 
 // why returns how the connection ended. A program that broke its pipes is usually exiting, so it
@@ -290,7 +290,7 @@ func (c *Conn) Unready(within time.Duration) error {
 // A Recv that runs just now finds the end of the connection by itself and releases the room then.
 func (c *Conn) freeRoom() {
 	if c.reading.TryLock() {
-		c.in.room.Free()
+		c.in.reservation.Free()
 		c.reading.Unlock()
 	}
 }

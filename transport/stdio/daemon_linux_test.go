@@ -189,12 +189,12 @@ func TestNothingOutlivesItsServer(t *testing.T) {
 			one := newHost(t, t.Name(), "")
 			one.do("start %s", s.text)
 			one.do("stop")
-			if left := strings.Fields(one.children()); len(left) > 0 &&
-				!slices.Equal(left, []string{strconv.Itoa(one.guard())}) {
-				t.Errorf("children %v are left", left)
+			if remaining := strings.Fields(one.children()); len(remaining) > 0 &&
+				!slices.Equal(remaining, []string{strconv.Itoa(one.guard())}) {
+				t.Errorf("children %v are left", remaining)
 			}
-			if left := one.marked(); len(left) > 0 {
-				t.Errorf("%v are left", left)
+			if remaining := one.marked(); len(remaining) > 0 {
+				t.Errorf("%v are left", remaining)
 			}
 			if got := one.do("close"); got != "closed" {
 				t.Error(got)
@@ -215,8 +215,8 @@ func TestStopClimbsOneLadderForAllThatIsLeft(t *testing.T) {
 	h := newHost(t, t.Name(), "")
 	h.do(`patient trap "" TERM HUP; %s; while :; do sleep 600; done`, escape)
 	h.do("stop") // it fails if a process is left after Kill
-	if left := h.marked(); len(left) > 0 {
-		t.Errorf("%v are left", left)
+	if remaining := h.marked(); len(remaining) > 0 {
+		t.Errorf("%v are left", remaining)
 	}
 }
 
@@ -301,10 +301,10 @@ func TestWhatAnEarlierDaemonLeftEndsBeforeTheFirstStart(t *testing.T) {
 	before := newHost(t, lock+"1", "")
 	before.do("start %s; sleep 600", escape)
 	before.do("start %s; sleep 600", vanish)
-	var theirs, left []int
+	var theirs, remaining []int
 	eventually(t, "both have environments, after exec", func() bool {
-		theirs, left = other.marked(), before.marked()
-		return len(theirs) == 6 && len(left) == 6
+		theirs, remaining = other.marked(), before.marked()
+		return len(theirs) == 6 && len(remaining) == 6
 	})
 	// Daemon and guard are killed together: no process is left to clean up.
 	pid := before.awaitGuard(0)
@@ -316,7 +316,7 @@ func TestWhatAnEarlierDaemonLeftEndsBeforeTheFirstStart(t *testing.T) {
 	}
 	before.kill()
 	if now := before.marked(); len(now) == 0 {
-		t.Fatalf("%v of %v are left of the earlier daemon: this shows nothing", now, left)
+		t.Fatalf("%v of %v are left of the earlier daemon: this shows nothing", now, remaining)
 	}
 	after := newHost(t, lock+"2", lock)
 	after.do("start echo on; exec sleep 600")

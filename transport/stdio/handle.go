@@ -110,11 +110,11 @@ func (h *handle) awaitDead(limit time.Duration) bool {
 		if h.empty() || pause > 8*time.Millisecond && onlyZombies(h.pid) {
 			return true
 		}
-		left := time.Until(end)
-		if left <= 0 {
+		remaining := time.Until(end)
+		if remaining <= 0 {
 			return false
 		}
-		time.Sleep(min(pause, left))
+		time.Sleep(min(pause, remaining))
 	}
 }
 

@@ -69,8 +69,8 @@ func start(t *testing.T, s *Spawner, spec Spec) *Child {
 		if err := c.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if left := members(c.Pid()); len(left) > 0 {
-			t.Errorf("processes %v of the group outlived Stop", left)
+		if remaining := members(c.Pid()); len(remaining) > 0 {
+			t.Errorf("processes %v of the group outlived Stop", remaining)
 		}
 	})
 	return c
@@ -145,11 +145,11 @@ func alive(pid int) bool {
 }
 
 // eventually polls for a condition that no event announces.
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t *testing.T, label string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
+			t.Fatalf("never: %s", label)
 		}
 	}
 }

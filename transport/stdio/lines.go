@@ -45,14 +45,14 @@ type source interface {
 
 // lines splits a source into lines.
 type lines struct {
-	src        source
-	max        int // limit of a line, in bytes
-	buf        []byte
-	start, end int       // buf[at:end] was read and not handed out
-	searched   int       // the first seen bytes of that hold no newline
-	long       *longLine // the line that is being skipped; nil for none
-	room       transport.Reservation
-	cut        bool // the last line had no newline
+	src         source
+	max         int // limit of a line, in bytes
+	buf         []byte
+	start, end  int       // buf[at:end] was read and not handed out
+	searched    int       // the first seen bytes of that hold no newline
+	long        *longLine // the line that is being skipped; nil for none
+	reservation transport.Reservation
+	cut         bool // the last line had no newline
 	// pace is called with the number of bytes read of a line that is already too long, including bytes
 	// after its end. It may wait, to rate-limit the reading; nil does not.
 	pace func(ctx context.Context, bytes int)
@@ -63,7 +63,7 @@ type lines struct {
 // errEndless, after which none can.
 func (l *lines) next(ctx context.Context) ([]byte, error) {
 	if l.searched == 0 { // the caller is done with the line before
-		l.room.Free()
+		l.reservation.Free()
 	}
 	for {
 		if l.long != nil {
@@ -107,7 +107,7 @@ func (l *lines) skip(ctx context.Context) error {
 		l.start, l.end = 0, 0
 		if len(l.buf) > lineBuffer {
 			l.buf = nil
-			l.room.Free()
+			l.reservation.Free()
 		}
 		if err := l.fill(ctx); err != nil {
 			if errors.Is(err, io.EOF) {
@@ -164,7 +164,7 @@ func (l *lines) fill(ctx context.Context) error {
 	}
 	if l.end == len(l.buf) {
 		if l.end >= transport.Large && l.long == nil {
-			if err := l.room.Take(ctx, min(2*l.end, l.max)); err != nil {
+			if err := l.reservation.Take(ctx, min(2*l.end, l.max)); err != nil {
 				return err
 			}
 		}

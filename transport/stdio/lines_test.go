@@ -115,11 +115,11 @@ func TestQueueTakesOneLargeMessageWhenEmpty(t *testing.T) {
 func TestTooLongLineHasNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 2 * lineBuffer
-		room := transport.NewRoom(2 * most)
+		budget := transport.NewRoom(2 * most)
 		end, finish := io.Pipe()
 		l := lines{
 			src: plain{io.MultiReader(strings.NewReader(strings.Repeat("x", most+1)), end)}, max: most,
-			room: transport.NewHold(room),
+			reservation: transport.NewHold(budget),
 		}
 		passed := make(chan error)
 		go func() { // owner: the test, which waits for it
@@ -127,7 +127,7 @@ func TestTooLongLineHasNoRoom(t *testing.T) {
 			passed <- err
 		}()
 		synctest.Wait()
-		if now, most := room.Used(); now != 0 || most == 0 {
+		if now, most := budget.Used(); now != 0 || most == 0 {
 			t.Errorf("room for %d bytes is taken, %d at most", now, most)
 		}
 		finish.Close()
@@ -144,10 +144,10 @@ func TestLargeLineWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 3 * lineBuffer
 		text := "small\n" + strings.Repeat("x", size) + "\nsmall\n"
-		room := transport.NewRoom(2 * size)
-		room.Add(2 * size)
+		budget := transport.NewRoom(2 * size)
+		budget.Add(2 * size)
 		l := lines{
-			src: plain{&chunks{[]byte(text), 10_000}}, max: 2 * size, room: transport.NewHold(room),
+			src: plain{&chunks{[]byte(text), 10_000}}, max: 2 * size, reservation: transport.NewHold(budget),
 		}
 		want := func(n int) {
 			t.Helper()
@@ -161,13 +161,13 @@ func TestLargeLineWaitsForRoom(t *testing.T) {
 		if line, err := l.next(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("without room: %d bytes and %v", len(line), err)
 		}
-		room.Add(-2 * size)
+		budget.Add(-2 * size)
 		want(size)
-		if now, _ := room.Used(); now != 4*lineBuffer {
+		if now, _ := budget.Used(); now != 4*lineBuffer {
 			t.Errorf("the line in hand has %d bytes of room", now)
 		}
 		want(5)
-		if now, _ := room.Used(); now != 0 {
+		if now, _ := budget.Used(); now != 0 {
 			t.Errorf("%d bytes of room are nobody's", now)
 		}
 	})
@@ -178,11 +178,11 @@ func TestLargeLineWaitsForRoom(t *testing.T) {
 func TestLineCountsWhatHasCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const came, most = 100_000, 16 << 20
-		room := transport.NewRoom(most)
+		budget := transport.NewRoom(most)
 		rest, end := io.Pipe()
 		l := lines{
 			src: plain{io.MultiReader(strings.NewReader(strings.Repeat("x", came)), rest)}, max: most,
-			room: transport.NewHold(room),
+			reservation: transport.NewHold(budget),
 		}
 		got := make(chan int)
 		go func() { // owner: the test, which waits for it
@@ -190,7 +190,7 @@ func TestLineCountsWhatHasCome(t *testing.T) {
 			got <- len(line)
 		}()
 		synctest.Wait()
-		if now, _ := room.Used(); now < came || now > 2*came {
+		if now, _ := budget.Used(); now < came || now > 2*came {
 			t.Errorf("room for %d bytes is taken, %d are there", now, came)
 		}
 		end.Write(bytes.Repeat([]byte("y"), most-came))
@@ -198,9 +198,9 @@ func TestLineCountsWhatHasCome(t *testing.T) {
 		if n := <-got; n != most {
 			t.Errorf("got %d bytes", n)
 		}
-		if now, _ := room.Used(); now != most {
+		if now, _ := budget.Used(); now != most {
 			t.Errorf("room for %d bytes is taken by a line of %d", now, most)
 		}
-		l.room.Free()
+		l.reservation.Free()
 	})
 }

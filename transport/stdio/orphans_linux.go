@@ -139,14 +139,14 @@ func (o *orphans) sweep(mark string, l Ladder, hurry <-chan struct{}) bool {
 		end := time.Now().Add(step.limit)
 		for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 			look.Blank = 0
-			left := look.Signal(o.candidates(), 0)
-			if len(left) == 0 && (look.Blank == 0 || time.Since(began) > blankTime) {
+			remaining := look.Signal(o.candidates(), 0)
+			if len(remaining) == 0 && (look.Blank == 0 || time.Since(began) > blankTime) {
 				if len(found) > 0 {
 					o.report(Remark{What: Escaped, Count: len(found)})
 				}
 				return true
 			}
-			for _, pid := range left { // including those started by the ones before
+			for _, pid := range remaining { // including those started by the ones before
 				if !told[pid] {
 					look.Signal([]int{pid}, step.signal)
 					told[pid], found[pid] = true, true
@@ -187,11 +187,11 @@ func (o *orphans) close() {
 		return
 	}
 	for end := time.Now().Add(time.Second); ; time.Sleep(time.Millisecond) {
-		left := o.candidates()
-		for _, pid := range left {
+		remaining := o.candidates()
+		for _, pid := range remaining {
 			o.kill(pid)
 		}
-		if len(left) == 0 || time.Now().After(end) {
+		if len(remaining) == 0 || time.Now().After(end) {
 			break
 		}
 	}
@@ -214,7 +214,7 @@ func (o *orphans) kill(pid int) {
 // how many are left. The guards of earlier daemons do the same, so they are awaited first. A guard
 // tells daemons of one lock file apart by few bits of a stamp, and this daemon carries a stamp for
 // a moment whenever it forks: so no guard may look any more by then.
-func sweepEarlier(earlier, own string) (ended, left int) {
+func sweepEarlier(earlier, own string) (ended, remaining int) {
 	guards := guard.Guards(InstanceVariable + "=" + earlier)
 	guards.Await(sweepTime)
 	look := guard.Earlier(InstanceVariable+"="+earlier, InstanceVariable+"="+own+"/")

@@ -115,13 +115,15 @@ func (c *Conn) refuse(line []byte, err error) error {
 }
 
 // strayLine reports a stray line, and gives up a stream that has too many.
-func (c *Conn) strayLine(line []byte, why error) error {
+func (c *Conn) strayLine(line []byte, cause error) error {
 	c.strayRun++
 	c.strayBytes += len(line) + strayLine
 	shown := line[:min(len(line), strayBytes)]
 	c.lastStray.Store(new(string(bytes.ToValidUTF8(shown, nil))))
 	if c.stray != nil {
-		c.stray(Stray{Line: string(shown), Truncated: len(line) > len(shown), Err: why, Run: c.strayRun})
+		c.stray(Stray{
+			Line: string(shown), Truncated: len(line) > len(shown), Err: cause, Run: c.strayRun,
+		})
 	}
 	if c.strayBytes >= MaxStray {
 		return fmt.Errorf("%w: %d lines in a row, the last %.80q", errStray, c.strayRun, line)

@@ -12,8 +12,8 @@ import (
 // is called again after a large message.
 func TestConnectionLeavesNoRoomTaken(t *testing.T) {
 	for _, role := range []string{"half", "large"} {
-		room := transport.NewRoom(1 << 20)
-		c := NewConn(start(t, newTestSpawner(t), spec(role)), Options{Room: room})
+		budget := transport.NewRoom(1 << 20)
+		c := NewConn(start(t, newTestSpawner(t), spec(role)), Options{Room: budget})
 		ctx, cancel := context.WithCancel(t.Context())
 		got := make(chan error, 1)
 		go func() { // owner: the test waits for it
@@ -21,7 +21,7 @@ func TestConnectionLeavesNoRoomTaken(t *testing.T) {
 			got <- err
 		}()
 		for end := time.Now().Add(patience); role == "half"; time.Sleep(time.Millisecond) {
-			if now, _ := room.Used(); now >= 1<<20 {
+			if now, _ := budget.Used(); now >= 1<<20 {
 				break
 			}
 			if time.Now().After(end) {
@@ -38,7 +38,7 @@ func TestConnectionLeavesNoRoomTaken(t *testing.T) {
 		if err := c.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if now, _ := room.Used(); now != 0 {
+		if now, _ := budget.Used(); now != 0 {
 			t.Errorf("%s: %d bytes of room are taken after the end", role, now)
 		}
 	}

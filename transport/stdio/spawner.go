@@ -168,14 +168,14 @@ func (s *Spawner) sweep() {
 	if s.o.Earlier == "" {
 		return
 	}
-	ended, left := sweepEarlier(s.o.Earlier, s.o.Instance)
+	ended, remaining := sweepEarlier(s.o.Earlier, s.o.Instance)
 	// a group that stays holds a process
-	left = max(left, s.limits.Sweep(s.o.Earlier, s.o.Instance, sweepTime))
+	remaining = max(remaining, s.limits.Sweep(s.o.Earlier, s.o.Instance, sweepTime))
 	if ended > 0 {
 		s.o.Report(Remark{What: Earlier, Count: ended})
 	}
-	if left > 0 {
-		s.o.Report(Remark{What: Survived, Count: left})
+	if remaining > 0 {
+		s.o.Report(Remark{What: Survived, Count: remaining})
 	}
 }
 
@@ -394,13 +394,13 @@ func Lacks(spec Spec) error {
 	return lacks(tree, err, spec)
 }
 
-func lacks(tree *cgroup.Tree, why error, spec Spec) error {
+func lacks(tree *cgroup.Tree, cause error, spec Spec) error {
 	l := cgroup.Limits{Memory: spec.Memory, Processes: spec.Processes}
 	switch {
 	case l == cgroup.Limits{}:
 		return nil
 	case tree == nil:
-		return why
+		return cause
 	}
 	return tree.Lacks(l)
 }

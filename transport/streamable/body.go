@@ -32,7 +32,7 @@ const (
 // room after it has handed the messages over, because the session that takes the messages then
 // counts them.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) (body []byte,
-	room *bodyReservation, why refusal, detail string) {
+	reservation *bodyReservation, why refusal, detail string) {
 	bounds := h.options.Admission().bounds
 	limit := int64(bounds.Message.Bytes)
 	if r.ContentLength > limit {
@@ -51,7 +51,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	body = make([]byte, 0, min(bodyBuffer, most+1)) // one more byte, to detect the end of the body
 	defer func() {
 		if why != accepted {
-			room.free()
+			reservation.free()
 		}
 	}()
 	for {
@@ -60,21 +60,21 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 		case len(body) == most && len(to) == 0:
 			to = make([]byte, 1) // only the end of the body is left to read
 		case len(to) == 0:
-			if room == nil { // small bodies need no room
-				room = &bodyReservation{patience: roomTime}
+			if reservation == nil { // small bodies need no room
+				reservation = &bodyReservation{patience: roomTime}
 			}
-			if need := needed(cap(body), most, r.ContentLength >= 0); need > room.size {
+			if need := needed(cap(body), most, r.ContentLength >= 0); need > reservation.size {
 				paused := in.pause()
-				full := h.take(r.Context(), room, ep, need)
+				full := h.take(r.Context(), reservation, ep, need)
 				in.resume(paused)
 				if full != "" && r.Context().Err() != nil {
-					return nil, room, bodyBroken, brokeOff // the request was not refused
+					return nil, reservation, bodyBroken, brokeOff // the request was not refused
 				}
 				if full != "" {
-					room.free()
+					reservation.free()
 					body = nil
 					in.discard(w, r)
-					return nil, room, noRoom, full
+					return nil, reservation, noRoom, full
 				}
 			}
 			body = transport.Grow(body, most)[:len(body)]
@@ -91,11 +91,11 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 			in.end()
 			// The body was read to its end: net/http need not look for the end.
 			_ = r.Body.Close()
-			room.read()
-			return compact(body), room, accepted, ""
+			reservation.read()
+			return compact(body), reservation, accepted, ""
 		default:
 			closeAfter(w, r)
-			return nil, room, bodyFailure(err), bodyDetail(err, limit, len(body), in.passed())
+			return nil, reservation, bodyFailure(err), bodyDetail(err, limit, len(body), in.passed())
 		}
 	}
 }
@@ -148,14 +148,14 @@ type bodyReservation struct {
 }
 
 // take reserves a total of size bytes for a body, or returns an error text. A large body waits.
-func (h *Handler) take(client context.Context, room *bodyReservation, ep Endpoint,
+func (h *Handler) take(client context.Context, reservation *bodyReservation, ep Endpoint,
 	size int) (full string) {
 	reserve := func(again bool) bool {
-		release, why := h.options.Reserve(ep, room.size, size-room.size, again)
-		if full = why; release == nil {
+		release, reason := h.options.Reserve(ep, reservation.size, size-reservation.size, again)
+		if full = reason; release == nil {
 			return false
 		}
-		room.size, room.reserved = size, append(room.reserved, release)
+		reservation.size, reservation.reserved = size, append(reservation.reserved, release)
 		return true
 	}
 	if size <= transport.Large {
@@ -163,18 +163,18 @@ func (h *Handler) take(client context.Context, room *bodyReservation, ep Endpoin
 		return full
 	}
 	began := time.Now()
-	defer func() { room.patience -= time.Since(began) }()
-	ctx, cancel := context.WithTimeout(client, room.patience)
+	defer func() { reservation.patience -= time.Since(began) }()
+	ctx, cancel := context.WithTimeout(client, reservation.patience)
 	defer cancel()
-	if room.size <= transport.Large {
-		room.own = transport.NewHold(h.options.BodyRoom(ep))
+	if reservation.size <= transport.Large {
+		reservation.own = transport.NewHold(h.options.BodyRoom(ep))
 	}
-	if room.own.Take(ctx, size) != nil {
+	if reservation.own.Take(ctx, size) != nil {
 		return "tenant " + ep.Tenant + " is overloaded: other large requests of it are being read"
 	}
 	for full == "" {
-		if reserve(ctx.Err() == nil || room.overLimit) ||
-			h.reserveOverLimit(room, ep, size, time.Since(began)) {
+		if reserve(ctx.Err() == nil || reservation.overLimit) ||
+			h.reserveOverLimit(reservation, ep, size, time.Since(began)) {
 			return ""
 		}
 		select {
@@ -192,16 +192,17 @@ func (h *Handler) take(client context.Context, room *bodyReservation, ep Endpoin
 // other body of its tenant is read in this way. Such a body may hold the answer to a pending
 // exchange, which the tenant must send to free any memory. If the body turns out to start new work,
 // it is refused after it is read.
-func (h *Handler) reserveOverLimit(room *bodyReservation, ep Endpoint, size int,
+func (h *Handler) reserveOverLimit(reservation *bodyReservation, ep Endpoint, size int,
 	waited time.Duration) bool {
-	if !room.overLimit && waited < overLimitAfter {
+	if !reservation.overLimit && waited < overLimitAfter {
 		return false
 	}
-	release := h.options.ReserveOverLimit(ep, size-room.size, !room.overLimit)
+	release := h.options.ReserveOverLimit(ep, size-reservation.size, !reservation.overLimit)
 	if release == nil {
 		return false
 	}
-	room.overLimit, room.size, room.reserved = true, size, append(room.reserved, release)
+	reservation.overLimit, reservation.size, reservation.reserved = true, size,
+		append(reservation.reserved, release)
 	return true
 }
 

@@ -25,12 +25,12 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 	for full, words := range map[string]string{"room": reading, "account": "acme keeps too much"} {
 		t.Run(full, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				room, kept := transport.NewRoom(10), 0
+				budget, kept := transport.NewRoom(10), 0
 				host := newTestHost(t)
 				o := Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: time.Second}}
 				o.BodyRoom = func(ep Endpoint) *transport.ByteBudget {
 					if ep.Tenant == "acme" {
-						return room
+						return budget
 					}
 					return nil
 				}
@@ -78,7 +78,7 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 					return answered
 				}
 				if full == "room" {
-					room.Add(1) // another large body is being read
+					budget.Add(1) // another large body is being read
 				}
 
 				if w := <-post("acme", 100); w.Code != 200 {
@@ -107,12 +107,12 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 				may = true
 				counting.Unlock()
 				if full == "room" {
-					room.Add(-1)
+					budget.Add(-1)
 				}
 				if w := <-turn; w.Code != 200 {
 					t.Errorf("whose turn came: %d %.200s", w.Code, w.Body)
 				}
-				if now, _ := room.Used(); now != 0 || kept != 0 {
+				if now, _ := budget.Used(); now != 0 || kept != 0 {
 					t.Errorf("%d bytes of room and %d that count are nobody's", now, kept)
 				}
 			})
@@ -128,10 +128,10 @@ func TestLargeBodyCountsWhatHasCome(t *testing.T) {
 	for name, length := range map[string]int64{"with its length": size,
 		"of which much is to come": limit, "without": -1} {
 		t.Run(name, func(t *testing.T) {
-			host, own, kept := newTestHost(t), transport.NewRoom(size), 0
+			host, ownBudget, kept := newTestHost(t), transport.NewRoom(size), 0
 			h := NewHandler(Options{
 				Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: limit}},
-				BodyRoom: func(Endpoint) *transport.ByteBudget { return own },
+				BodyRoom: func(Endpoint) *transport.ByteBudget { return ownBudget },
 				Reserve: func(_ Endpoint, had, n int, _ bool) (func(), string) {
 					if had != kept {
 						t.Errorf("%d bytes more than %d are asked for, %d count", n, had, kept)
@@ -142,7 +142,7 @@ func TestLargeBodyCountsWhatHasCome(t *testing.T) {
 			})
 			watched := &watcher{Reader: strings.NewReader(strings.Repeat("x", size))}
 			watched.look = func(came int) {
-				mine, _ := own.Used()
+				mine, _ := ownBudget.Used()
 				if large := kept > transport.Large; large != (mine > 0) || large && mine != kept {
 					t.Errorf("%d bytes are taken and %d count", mine, kept)
 				}
@@ -152,17 +152,20 @@ func TestLargeBodyCountsWhatHasCome(t *testing.T) {
 			}
 			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", watched)
 			r.ContentLength = length
-			body, room, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
-			if mine, _ := own.Used(); mine != 0 || why == accepted && kept < len(body) ||
-				why != accepted && kept != 0 {
-				t.Errorf("%d bytes are taken and %d count of %d that were read, %v", mine, kept, len(body), why)
+			body, reservation, refusal, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{
+				Tenant: "acme",
+			})
+			if mine, _ := ownBudget.Used(); mine != 0 || refusal == accepted && kept < len(body) ||
+				refusal != accepted && kept != 0 {
+				t.Errorf("%d bytes are taken and %d count of %d that were read, %v", mine, kept,
+					len(body), refusal)
 			}
-			room.free()
-			room.free()
-			if length != limit && (len(body) != size || why != accepted) {
-				t.Errorf("read %d bytes of %d, %v %s", len(body), size, why, detail)
+			reservation.free()
+			reservation.free()
+			if length != limit && (len(body) != size || refusal != accepted) {
+				t.Errorf("read %d bytes of %d, %v %s", len(body), size, refusal, detail)
 			}
-			if now, most := own.Used(); now != 0 || most < size || kept != 0 {
+			if now, most := ownBudget.Used(); now != 0 || most < size || kept != 0 {
 				t.Errorf("%d bytes were taken, %d are, and %d count in the end", most, now, kept)
 			}
 		})
@@ -174,16 +177,16 @@ func TestSlowBodiesLeaveRoom(t *testing.T) {
 	const limit = 64 * transport.Large
 	for _, length := range []int64{limit, -1} {
 		synctest.Test(t, func(t *testing.T) {
-			host, own := newTestHost(t), transport.NewRoom(limit)
+			host, ownBudget := newTestHost(t), transport.NewRoom(limit)
 			h := NewHandler(Options{
 				Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: limit}},
-				BodyRoom: func(Endpoint) *transport.ByteBudget { return own },
+				BodyRoom: func(Endpoint) *transport.ByteBudget { return ownBudget },
 			})
 			read := func(body io.Reader, length int64) (int, refusal) {
 				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", body)
 				r.ContentLength = length
-				got, room, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
-				room.free()
+				got, reservation, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				reservation.free()
 				return len(got), why
 			}
 			const slow = 10
@@ -200,16 +203,16 @@ func TestSlowBodiesLeaveRoom(t *testing.T) {
 			synctest.Wait()
 			for _, length := range []int64{100_000, -1} {
 				began := time.Now()
-				if n, why := read(strings.NewReader(strings.Repeat("x", 100_000)), length); n != 100_000 ||
-					why != accepted {
-					t.Errorf("another body of the tenant: %v, %d bytes after %v", why, n, time.Since(began))
+				if n, refusal := read(strings.NewReader(strings.Repeat("x", 100_000)), length); n != 100_000 ||
+					refusal != accepted {
+					t.Errorf("another body of the tenant: %v, %d bytes after %v", refusal, n, time.Since(began))
 				}
 			}
 			for _, end := range ends {
 				end.Close()
 				<-ended
 			}
-			if now, _ := own.Used(); now != 0 {
+			if now, _ := ownBudget.Used(); now != 0 {
 				t.Errorf("%d bytes are nobody's", now)
 			}
 		})
@@ -221,10 +224,10 @@ func TestSlowBodiesLeaveRoom(t *testing.T) {
 func TestBodiesThatGrowTakeTurns(t *testing.T) {
 	const size, limit = 32 * transport.Large, 40 * transport.Large
 	synctest.Test(t, func(t *testing.T) {
-		host, own := newTestHost(t), transport.NewRoom(limit)
+		host, ownBudget := newTestHost(t), transport.NewRoom(limit)
 		h := NewHandler(Options{
 			Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: size}},
-			BodyRoom: func(Endpoint) *transport.ByteBudget { return own },
+			BodyRoom: func(Endpoint) *transport.ByteBudget { return ownBudget },
 		})
 		ended := make(chan refusal)
 		const many = 10
@@ -235,17 +238,17 @@ func TestBodiesThatGrowTakeTurns(t *testing.T) {
 				}}
 				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", chunks)
 				r.ContentLength = size
-				_, room, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
-				room.free()
-				ended <- why
+				_, reservation, refusal, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				reservation.free()
+				ended <- refusal
 			}()
 		}
 		for range many {
-			if why := <-ended; why != accepted {
-				t.Errorf("a body is refused: %v", why)
+			if refusal := <-ended; refusal != accepted {
+				t.Errorf("a body is refused: %v", refusal)
 			}
 		}
-		if now, most := own.Used(); now != 0 || most > limit+size {
+		if now, most := ownBudget.Used(); now != 0 || most > limit+size {
 			t.Errorf("%d bytes of room are nobody's, and %d were taken", now, most)
 		}
 	})
@@ -281,12 +284,12 @@ func TestBodyOfJustTheLimit(t *testing.T) {
 				if !told {
 					r.ContentLength = -1
 				}
-				body, room, why, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
-				room.free()
-				if over > 0 && why != bodyTooLarge ||
-					over <= 0 && (why != accepted || len(body) != limit+over) {
+				body, reservation, refusal, _ := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				reservation.free()
+				if over > 0 && refusal != bodyTooLarge ||
+					over <= 0 && (refusal != accepted || len(body) != limit+over) {
 					t.Errorf("%d bytes of at most %d, told %t: %d are read, %v", limit+over, limit, told,
-						len(body), why)
+						len(body), refusal)
 				}
 			}
 		}
@@ -334,9 +337,9 @@ func TestOneBodyIsReadWithoutRoom(t *testing.T) {
 			req := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", r)
 			req.ContentLength = int64(size)
 			go func() { // owner: the test, which waits for it
-				_, room, why, _ := h.readBody(httptest.NewRecorder(), req, Endpoint{Tenant: "acme"})
-				room.free()
-				done <- why
+				_, reservation, refusal, _ := h.readBody(httptest.NewRecorder(), req, Endpoint{Tenant: "acme"})
+				reservation.free()
+				done <- refusal
 			}()
 			return done
 		}
@@ -355,8 +358,8 @@ func TestOneBodyIsReadWithoutRoom(t *testing.T) {
 		}
 		rest.Write(make([]byte, 1))
 		rest.Close()
-		if why := <-first; why != accepted {
-			t.Errorf("the first: %v", why)
+		if refusal := <-first; refusal != accepted {
+			t.Errorf("the first: %v", refusal)
 		}
 		why := <-second
 		if bytes, taken := now(); why != accepted || bytes != 0 || taken {

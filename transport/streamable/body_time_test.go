@@ -25,14 +25,14 @@ import (
 // A body that waited for room is not late afterwards, on a connection with deadlines.
 func TestBodyThatWaitedIsNotTooSlow(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
-	room := transport.NewRoom(10)
-	room.Add(1)
+	budget := transport.NewRoom(10)
+	budget.Add(1)
 	s := serve(t, newTestHost(t),
 		Options{Bounds: Bounds{BodyTime: bodyTime}, BodyRoom: func(Endpoint) *transport.ByteBudget {
-			return room
+			return budget
 		}})
 	id := s.session(protocol.V20251125)
-	freed := time.AfterFunc(3*bodyTime, func() { room.Add(-1) })
+	freed := time.AfterFunc(3*bodyTime, func() { budget.Add(-1) })
 	defer freed.Stop()
 	m := jsonrpc.Request(jsonrpc.IntID(1), "echo",
 		jsontext.Value(`{"pad":"`+strings.Repeat("x", 3<<20)+`"}`))
@@ -92,19 +92,19 @@ func TestBodyThatTheHostReadsLateIsNotTooSlow(t *testing.T) {
 func TestBodyThatIsRefusedHasToComeInTime(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
-		host, room := newTestHost(t), transport.NewRoom(10)
-		room.Add(1)
+		host, budget := newTestHost(t), transport.NewRoom(10)
+		budget.Add(1)
 		h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: bodyTime},
 			BodyRoom: func(Endpoint) *transport.ByteBudget {
-				return room
+				return budget
 			}})
 		src, w := &stuck{}, httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", src)
 		r.ContentLength = 3 * transport.Large
-		_, read, why, _ := h.readBody(&stuckWriter{w, src}, r, Endpoint{Tenant: "acme"})
+		_, read, refusal, _ := h.readBody(&stuckWriter{w, src}, r, Endpoint{Tenant: "acme"})
 		read.free()
-		if why != noRoom || w.Header().Get("Connection") != "close" {
-			t.Errorf("refused as %v with %v, want the connection closed", why, w.Header())
+		if refusal != noRoom || w.Header().Get("Connection") != "close" {
+			t.Errorf("refused as %v with %v, want the connection closed", refusal, w.Header())
 		}
 		if until := src.until; until.IsZero() || until.After(time.Now()) {
 			t.Errorf("its deadline is %v, want it kept", until)
@@ -244,13 +244,15 @@ func TestWhoLeavesWhileHisBodyWaitsIsNotRefused(t *testing.T) {
 	for _, waits := range []string{"room", "account"} {
 		t.Run(waits, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				host, room, full := newTestHost(t), transport.NewRoom(10), 0
+				host, budget, full := newTestHost(t), transport.NewRoom(10), 0
 				if waits == "room" {
 					full = 1
 				}
-				room.Add(full)
+				budget.Add(full)
 				h := NewHandler(Options{
-					Host: host, Store: host.store, BodyRoom: func(Endpoint) *transport.ByteBudget { return room },
+					Host: host, Store: host.store, BodyRoom: func(Endpoint) *transport.ByteBudget {
+						return budget
+					},
 					Reserve: func(Endpoint, int, int, bool) (func(), string) { return nil, "" }, // not yet
 				})
 				ctx, leave := context.WithTimeout(t.Context(), roomTime/2)
@@ -258,16 +260,16 @@ func TestWhoLeavesWhileHisBodyWaitsIsNotRefused(t *testing.T) {
 				body := strings.NewReader(strings.Repeat("x", 3*transport.Large))
 				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", body).WithContext(ctx)
 				began := time.Now()
-				_, read, why, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
+				_, read, refusal, detail := h.readBody(httptest.NewRecorder(), r, Endpoint{Tenant: "acme"})
 				read.free()
-				if why != bodyBroken {
-					t.Errorf("refused as %v: %s", why, detail)
+				if refusal != bodyBroken {
+					t.Errorf("refused as %v: %s", refusal, detail)
 				}
 				if took := time.Since(began); took != roomTime/2 {
 					t.Errorf("took %v", took)
 				}
-				room.Add(-full)
-				if now, most := room.Used(); now != 0 || (most > full) != (waits == "account") {
+				budget.Add(-full)
+				if now, most := budget.Used(); now != 0 || (most > full) != (waits == "account") {
 					t.Errorf("%d bytes of room stay taken, %d were", now, most)
 				}
 			})

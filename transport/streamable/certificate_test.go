@@ -185,16 +185,16 @@ func TestCertificatesAreRenewedInPairs(t *testing.T) {
 	one, two := issue(t, nil, "one", false, -day, day), issue(t, nil, "two", false, -day, day)
 	cert, key := pair(t, one)
 	c := loaded(t, cert, key)
-	step := func(what string, atOnce, renewed bool, want string, serves *issued) {
+	step := func(label string, atOnce, renewed bool, want string, serves *issued) {
 		t.Helper()
 		got, err := c.Renew(noon, atOnce)
 		if got != renewed || (err == nil) != (want == "") ||
 			err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %t, %v, want %t, %q", what, got, err, renewed, want)
+			t.Errorf("%s: got %t, %v, want %t, %q", label, got, err, renewed, want)
 		}
 		if served, _ := c.get(nil); !served.Leaf.Equal(serves.Certificate) ||
 			!serves.key.Equal(served.PrivateKey) {
-			t.Errorf("%s: serves %v", what, served.Leaf.Subject)
+			t.Errorf("%s: serves %v", label, served.Leaf.Subject)
 		}
 	}
 	step("nothing", false, false, "", one)
@@ -213,11 +213,11 @@ func TestCertificatesAreRenewedInPairs(t *testing.T) {
 	writeKey(t, key, two)
 	step("the old pair is back", true, false, "", two)
 
-	for what, text := range map[string]string{"no PEM": "x", "nothing": ""} {
+	for label, text := range map[string]string{"no PEM": "x", "nothing": ""} {
 		if err := os.WriteFile(cert, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		step(what, true, false, "failed to find", two)
+		step(label, true, false, "failed to find", two)
 	}
 	if err := os.Remove(cert); err != nil {
 		t.Fatal(err)
@@ -258,8 +258,9 @@ func TestExpiryOfAChain(t *testing.T) {
 	} {
 		cert, key := pair(t, c.chain...)
 		got := loaded(t, cert, key)
-		if left := got.Expires().Sub(noon); left != c.want || got.ExpiresSoon(noon) != c.soon {
-			t.Errorf("%s: %s, soon %t, want %s, %t", c.name, left, got.ExpiresSoon(noon), c.want, c.soon)
+		if remaining := got.Expires().Sub(noon); remaining != c.want || got.ExpiresSoon(noon) != c.soon {
+			t.Errorf("%s: %s, soon %t, want %s, %t", c.name, remaining, got.ExpiresSoon(noon),
+				c.want, c.soon)
 		}
 	}
 }

@@ -105,8 +105,8 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	if f == accepted {
 		f, detail = checkContent(r)
 	}
-	body, room, ok := h.body(w, r, ep, f, detail)
-	defer room.free()
+	body, reservation, ok := h.body(w, r, ep, f, detail)
+	defer reservation.free()
 	if !ok {
 		return
 	}
@@ -120,7 +120,7 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	for _, m := range refused {
 		c.sendAnswer(m)
 	}
-	room.free()
+	reservation.free()
 	ctx := context.Background()
 	for _, m := range messages {
 		if h.reconnects.answered(c, m) {

@@ -111,14 +111,14 @@ func (s *Streams) beforeUnsure(st *stream) uint64 {
 // updateRoom updates the byte budget with the bytes that wait for the connected client of a
 // channel. The Store limits the bytes that wait for a disconnected client.
 func (s *Streams) updateRoom() {
-	if s.room == nil {
+	if s.budget == nil {
 		return
 	}
 	waits := 0
 	if s.state != nil && s.state.standalone != nil && len(s.state.standalone.outlets) > 0 {
 		waits = s.state.standalone.queued
 	}
-	s.room.Add(waits - s.roomed)
+	s.budget.Add(waits - s.roomed)
 	s.roomed = waits
 }
 

@@ -46,7 +46,7 @@ func (s *sseChannels) add(h *Handler, ep Endpoint, blind bool) *sseChannel {
 
 // newChannel returns a channel without a session.
 func (h *Handler) newChannel(ep Endpoint, ticket string, streams *Streams) *sseChannel {
-	streams.room = h.options.Room(ep)
+	streams.budget = h.options.Room(ep)
 	return &sseChannel{
 		handler: h, at: ep, ticket: ticket, streams: streams, inFlight: map[jsonrpc.ID]struct{}{},
 	}

@@ -35,8 +35,8 @@ func TestConnectionsAreSharedOut(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "retry: ") {
 		t.Errorf("the oldest stream ended with %q, %v", text, err)
 	}
-	if why := s.connections.Pressure(); !strings.Contains(why, "tenant acme has 42 of the 56") {
-		t.Errorf("what is told is %q", why)
+	if reason := s.connections.Pressure(); !strings.Contains(reason, "tenant acme has 42 of the 56") {
+		t.Errorf("what is told is %q", reason)
 	}
 	// Perhaps one connection is about to end.
 	waitFor(t, func() bool { return s.connections.Open() <= 43 })
@@ -110,8 +110,8 @@ func TestIdleChannelsMakeRoom(t *testing.T) {
 	if got := string(streams[0].next().Data); !strings.Contains(got, "result") {
 		t.Errorf("the channel with a request in flight got %s", got)
 	}
-	if why := s.connections.Pressure(); !strings.Contains(why, "tenant acme has") {
-		t.Errorf("what is told is %q", why)
+	if reason := s.connections.Pressure(); !strings.Contains(reason, "tenant acme has") {
+		t.Errorf("what is told is %q", reason)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestFilesAreSharedOut(t *testing.T) {
 		initializeBody(protocol.V20251125)); resp.StatusCode != http.StatusOK {
 		t.Errorf("the other tenant: %d %s", resp.StatusCode, content(t, resp))
 	}
-	if why := s.connections.Pressure(); !strings.Contains(why, "tenant acme has") {
-		t.Errorf("what is told is %q", why)
+	if reason := s.connections.Pressure(); !strings.Contains(reason, "tenant acme has") {
+		t.Errorf("what is told is %q", reason)
 	}
 }

@@ -78,7 +78,7 @@ type Client struct {
 	own       *Transport // equals transport if the client owns it
 	limits    jsonrpc.Limits
 	dialect   *Dialect
-	room      *transport.ByteBudget
+	budget    *transport.ByteBudget
 	queued    func(bytes int)
 	knownSSE  bool // the server was known to use HTTP+SSE before anything was sent
 	// inbox is the address for POSTs, once a server of HTTP+SSE has stated it; nil for any other
@@ -155,7 +155,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 		over:        make(chan struct{}),
 		inFlight:    map[jsonrpc.ID]*inFlight{},
 		dialect:     o.Dialect,
-		room:        o.Room,
+		budget:      o.Room,
 		queued:      o.Queued,
 	}
 	if c.queued == nil {

@@ -120,7 +120,7 @@ func (c *Client) channel(ready func(error)) {
 	}
 	defer resp.Body.Close()
 	r := f.reader(ctx, resp)
-	defer func() { f.room.Free() }()
+	defer func() { f.reservation.Free() }()
 	inbox, err := f.endpoint(r)
 	if err = c.tardy(late, err); err != nil {
 		ready(err)
@@ -151,7 +151,7 @@ func (f *flow) endpoint(r *Reader) (*url.URL, error) {
 		case err != nil:
 			return nil, fmt.Errorf("the server has not said where to post: %w", err)
 		case len(e.Data) == 0 || e.Name != "endpoint":
-			f.room.Free()
+			f.reservation.Free()
 			r.Stray(e)
 			continue
 		}

@@ -160,7 +160,7 @@ func TestClientFindsNoHTTPSSE(t *testing.T) {
 		refusal int
 		first   string
 		get     bool // a GET is tried
-		why     string
+		reason  string
 	}{
 		{"other status", 403, "event: endpoint\ndata: /inbox", false, ""},
 		{"server error", 500, "event: endpoint\ndata: /inbox", false, ""},
@@ -185,7 +185,7 @@ func TestClientFindsNoHTTPSSE(t *testing.T) {
 				send(t, client, call(0, "initialize"))
 				in := recv(t, client)
 				if in.Err == nil || !strings.Contains(in.Err.Error(), http.StatusText(c.refusal)) ||
-					!strings.Contains(in.Err.Error(), c.why) {
+					!strings.Contains(in.Err.Error(), c.reason) {
 					t.Errorf("got %s", show(in))
 				}
 				if status, _ := errors.AsType[*streamable.StatusError](in.Err); status == nil ||

@@ -77,7 +77,7 @@ func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string
 		s := f.sent
 		f.sent = sentRequest{}
 		if resp, err = s.response(); err == nil {
-			decode(resp, c.room)
+			decode(resp, c.budget)
 		}
 		return resp, s.begun, err
 	}
@@ -86,7 +86,7 @@ func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string
 		len(body[0]) <= smallBody {
 		resp, wrote, err = c.transport.(*Transport).post(ctx, canonical(to), d.head, body[0])
 		if err == nil {
-			decode(resp, c.room)
+			decode(resp, c.budget)
 		}
 		return resp, wrote, err
 	}
@@ -103,7 +103,7 @@ func (c *Client) sendTo(ctx context.Context, to *url.URL, method, session string
 		defer sent.drop()
 	}
 	if resp, err = c.transport.RoundTrip(req); err == nil {
-		decode(resp, c.room)
+		decode(resp, c.budget)
 	}
 	return resp, reached.Load(), err
 }

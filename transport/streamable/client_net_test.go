@@ -302,8 +302,8 @@ func TestClientAgainstTheOfficialServer(t *testing.T) {
 				if err := c.Close(t.Context()); err != nil {
 					t.Error(err)
 				}
-				if left := len(slices.Collect(server.Sessions())); left != 0 {
-					t.Errorf("%d sessions are left after Close", left)
+				if remaining := len(slices.Collect(server.Sessions())); remaining != 0 {
+					t.Errorf("%d sessions are left after Close", remaining)
 				}
 			})
 		}

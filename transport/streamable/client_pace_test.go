@@ -46,13 +46,13 @@ func answers(t *testing.T, c *streamable.Client, n int) {
 
 // Stray input on a stream is rate-limited, and all of it is read. Messages are not delayed,
 // whatever fields they have.
-func TestClientReadsStraysAtAPace(t *testing.T) {
+func TestClientReadsUnsolicitedMessagesAtALimitedRate(t *testing.T) {
 	const strays = spans * transport.PaceMost
 	note := data(jsonrpc.Notification("n", nil))
 	for _, c := range []struct {
-		what, event string
-		times       int
-		paced       bool
+		label, event string
+		times        int
+		paced        bool
 	}{
 		{"comments", ": nothing", strays, true},
 		{"a long comment", ": " + strings.Repeat("x", strays*transport.PacePart), 1, true},
@@ -79,9 +79,9 @@ func TestClientReadsStraysAtAPace(t *testing.T) {
 			answers(t, client, 1)
 			switch took := time.Since(began); {
 			case c.paced && took < spans*transport.PaceSpan:
-				t.Errorf("%s: they were read in %v", c.what, took)
+				t.Errorf("%s: they were read in %v", c.label, took)
 			case !c.paced && took > 0:
-				t.Errorf("%s: they took %v", c.what, took)
+				t.Errorf("%s: they took %v", c.label, took)
 			}
 		})
 	}
@@ -165,17 +165,17 @@ func TestClientReadsManyStreamsAtOnePace(t *testing.T) {
 func TestClientClosesWhileItRests(t *testing.T) {
 	for _, long := range []string{"event: ping\ndata: ", ": ", "id: 5\n: "} {
 		synctest.Test(t, func(t *testing.T) {
-			room := transport.NewRoom(1 << 30)
+			budget := transport.NewRoom(1 << 30)
 			// The stray input is followed by more input.
 			p := flooding(2, long+strings.Repeat("x", 4<<20)+"\n: "+strings.Repeat("x", 16<<10))
 			c := newTestClient(t, streamable.ClientOptions{
-				URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room,
+				URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: budget,
 			})
 			for id := range uint64(2) {
 				send(t, c, call(id, "x"))
 			}
 			synctest.Wait()
-			if now, most := room.Used(); now != 0 || most == 0 {
+			if now, most := budget.Used(); now != 0 || most == 0 {
 				t.Errorf("%q: room for %d bytes is taken, %d at most", long, now, most)
 			}
 			began := time.Now()
@@ -194,30 +194,30 @@ func TestClientClosesWhileItRests(t *testing.T) {
 func TestQuietStreamsHaveNoRoom(t *testing.T) {
 	long := strings.Repeat("x", 2*transport.Large)
 	for _, c := range []struct {
-		says  string
+		text  string
 		taken bool
 	}{
 		{": " + long + "\n\n: " + long + "\n: and so on", false}, {"event: " + long, true},
 		{"data: " + long, true}, {"event: " + long + "\n\n", false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			room := transport.NewRoom(1 << 30)
+			budget := transport.NewRoom(1 << 30)
 			p := newPeer()
 			p.get = func(w http.ResponseWriter, r *http.Request) {
 				stream(w)
-				io.WriteString(w, c.says)
+				io.WriteString(w, c.text)
 				for r.Context().Err() == nil {
 					io.WriteString(w, "\n: keep-alive")
 					transport.Rest(r.Context(), time.Minute)
 				}
 			}
 			client := newTestClient(t, streamable.ClientOptions{
-				URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room,
+				URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: budget,
 			})
 			initialized(t, client)
 			time.Sleep(time.Hour)
-			if now, most := room.Used(); now > 0 != c.taken || most == 0 {
-				t.Errorf("%.10q: room for %d bytes is taken, %d at most", c.says, now, most)
+			if now, most := budget.Used(); now > 0 != c.taken || most == 0 {
+				t.Errorf("%.10q: room for %d bytes is taken, %d at most", c.text, now, most)
 			}
 		})
 	}

@@ -138,7 +138,7 @@ func (o *outgoing) call(ctx context.Context) {
 	case kind == streamType:
 		(&flow{client: c, call: o}).follow(ctx, resp)
 	case kind == jsonType:
-		room := transport.NewHold(c.room)
+		room := transport.NewHold(c.budget)
 		defer room.Free()
 		body, err := readAnswer(ctx, resp, c.limits.Bytes, &room)
 		if err == nil {
@@ -189,15 +189,15 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 		c.deliver(transport.Inbound{Message: m, Related: o.id})
 	default:
 		status := c.newStatusError(resp, body)
-		why := error(status)
+		cause := error(status)
 		if o.method == initialize {
-			why = c.sseFallback(ctx, status)
+			cause = c.sseFallback(ctx, status)
 		}
-		if why == nil {
+		if cause == nil {
 			o.call(ctx)
 			return
 		}
-		o.fail(ctx, why, status.executed())
+		o.fail(ctx, cause, status.executed())
 	}
 }
 

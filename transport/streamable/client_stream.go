@@ -47,15 +47,15 @@ var getAccept = http.Header{"Accept": {streamType}}
 // flow is a stream of events over one or more responses: that of a request, or the standalone
 // stream.
 type flow struct {
-	client   *Client
-	call     *outgoing     // nil for the standalone stream
-	answered func()        // of the standalone stream: called when the server has answered
-	session  string        // the session id of the last GET
-	last     string        // the id of the last event that had one
-	retry    time.Duration // the delay that the server requested; 0 if none
-	room     transport.Reservation
-	some     bool // the response has carried a message
-	short    int  // consecutive responses that ended at once without a message
+	client      *Client
+	call        *outgoing     // nil for the standalone stream
+	answered    func()        // of the standalone stream: called when the server has answered
+	session     string        // the session id of the last GET
+	last        string        // the id of the last event that had one
+	retry       time.Duration // the delay that the server requested; 0 if none
+	reservation transport.Reservation
+	some        bool // the response has carried a message
+	short       int  // consecutive responses that ended at once without a message
 }
 
 // follow reads the stream of a request until its answer. It reports each end of the stream by the
@@ -180,21 +180,21 @@ func (f *flow) read(ctx context.Context, resp *http.Response) (answered bool, er
 }
 
 func (f *flow) reader(ctx context.Context, resp *http.Response) *Reader {
-	f.room = transport.NewHold(f.client.room)
+	f.reservation = transport.NewHold(f.client.budget)
 	return NewReader(resp.Body, ReaderLimits{
 		Event: f.client.limits.Bytes + readerBuffer, Large: func(size int) error {
-			return f.room.Take(ctx, size)
+			return f.reservation.Take(ctx, size)
 		},
-		Free: f.room.Free, Sleep: func(long time.Duration) { f.client.rest(ctx, long) },
+		Free: f.reservation.Free, Sleep: func(long time.Duration) { f.client.rest(ctx, long) },
 	})
 }
 
 // events reads events to the end of the stream, or to the answer of the request.
 func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error) {
 	defer r.close()
-	defer f.room.Free()
+	defer f.reservation.Free()
 	for {
-		f.room.Free() // the previous event was handed over
+		f.reservation.Free() // the previous event was handed over
 		e, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return f.unended(r.Unended()), err
@@ -219,7 +219,7 @@ func (f *flow) events(ctx context.Context, r *Reader) (answered bool, err error)
 			f.some = true
 			r.Passed()
 		default:
-			f.room.Free() // this event was not handed over
+			f.reservation.Free() // this event was not handed over
 			r.Stray(e)
 		}
 		if err := ctx.Err(); err != nil {

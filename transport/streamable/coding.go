@@ -56,7 +56,7 @@ func inflate(in *bufio.Reader, _ int) (io.ReadCloser, error) {
 
 // decode replaces the body of a response with its decoded form. It reads nothing yet. Limits on the
 // body then count decoded bytes. The memory of the decoder is reserved in room.
-func decode(resp *http.Response, room *transport.ByteBudget) {
+func decode(resp *http.Response, budget *transport.ByteBudget) {
 	if len(resp.Header["Content-Encoding"]) == 0 || resp.ContentLength == 0 {
 		return
 	}
@@ -73,7 +73,7 @@ func decode(resp *http.Response, room *transport.ByteBudget) {
 	case len(said) == 1 && codings[said[0]].open == nil && !slices.Contains(undecoded, said[0]):
 		return
 	}
-	resp.Body = &codedBody{ReadCloser: resp.Body, coding: strings.Join(said, ", "), room: room}
+	resp.Body = &codedBody{ReadCloser: resp.Body, coding: strings.Join(said, ", "), budget: budget}
 	resp.ContentLength = -1
 }
 
@@ -85,7 +85,7 @@ type codedBody struct {
 	err           error         // why plain is nil
 	some          bool          // some bytes were read
 
-	room   *transport.ByteBudget
+	budget *transport.ByteBudget
 	window atomic.Int64 // bytes reserved in room
 }
 
@@ -116,7 +116,7 @@ func (b *codedBody) begin() {
 	if of.window != nil {
 		window = of.window(in)
 	}
-	if !b.room.TryAdd(window) {
+	if !b.budget.TryAdd(window) {
 		b.err = fmt.Errorf(
 			"the body is encoded as %q, which was not asked for, and there is no room for the %d bytes "+
 				"that decoding it takes", b.coding, window,
@@ -135,6 +135,6 @@ func (b *codedBody) Close() error {
 		_ = b.plain.Close() // its error is of no interest after reading
 		b.plain, b.err = nil, http.ErrBodyReadAfterClose
 	}
-	b.room.Add(-int(b.window.Swap(0)))
+	b.budget.Add(-int(b.window.Swap(0)))
 	return b.ReadCloser.Close()
 }

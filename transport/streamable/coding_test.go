@@ -74,13 +74,13 @@ func TestDecodersAreCounted(t *testing.T) {
 	for coding, encode := range map[string]func(string) string{"br": brotlied, "zstd": zstandard} {
 		for limit, fits := range map[int]bool{32 << 20: true, 2 << 20: false} {
 			synctest.Test(t, func(t *testing.T) {
-				room := transport.NewRoom(limit)
+				budget := transport.NewRoom(limit)
 				p := newPeer()
 				p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
 					coded(coding, encode, 200, "application/json", large)(w)
 				}
 				c := newTestClient(t, streamable.ClientOptions{
-					URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room,
+					URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: budget,
 				})
 				send(t, c, call(1, "x"))
 				in := recv(t, c)
@@ -91,7 +91,7 @@ func TestDecodersAreCounted(t *testing.T) {
 				}
 				handled(t, c)
 				synctest.Wait()
-				now, most := room.Used()
+				now, most := budget.Used()
 				if least := 1 << 20; now != 0 || fits && most < least {
 					t.Errorf("%s, room of %d: %d bytes are still counted, %d were at most", coding,
 						limit, now, most)

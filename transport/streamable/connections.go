@@ -224,9 +224,9 @@ func (c *Connections) room(now time.Time, age time.Duration) bool {
 }
 
 // end closes an unauthenticated connection. The mutex is held.
-func (c *Connections) end(conn *connection, why string) {
+func (c *Connections) end(conn *connection, reason string) {
 	c.unauthenticated.remove(conn)
 	conn.ended = true
-	c.refused(why, conn, "")
+	c.refused(reason, conn, "")
 	conn.closeNow()
 }

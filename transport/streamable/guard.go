@@ -57,8 +57,8 @@ func (h *Handler) ReadJSON(w http.ResponseWriter, r *http.Request, ep Endpoint) 
 	if f, detail := checkContent(r); f != accepted {
 		return nil, refused(f, detail)
 	}
-	body, room, f, detail := h.readBody(w, r, ep)
-	room.free()
+	body, reservation, f, detail := h.readBody(w, r, ep)
+	reservation.free()
 	return body, refused(f, detail)
 }
 

@@ -75,18 +75,18 @@ func newTestHost(t *testing.T) *testHost {
 }
 
 func (h *testHost) Route(r *http.Request) (Endpoint, RouteKind, *protocol.Error) {
-	door := Streamable
+	kind := Streamable
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/sse"):
-		door = Events
+		kind = Events
 	case strings.HasSuffix(r.URL.Path, "/sse/message"):
-		door = Messages
+		kind = Messages
 	}
 	if h.route != nil {
 		ep, err := h.route(r)
-		return ep, door, err
+		return ep, kind, err
 	}
-	return Endpoint{Tenant: "acme", Principal: r.Header.Get("Authorization")}, door, nil
+	return Endpoint{Tenant: "acme", Principal: r.Header.Get("Authorization")}, kind, nil
 }
 
 func (h *testHost) Open(_ context.Context, ep Endpoint, init jsonrpc.Message, out transport.Sink,

@@ -42,11 +42,11 @@ func TestAnswersThatWaitOverHTTP2(t *testing.T) {
 	t.Cleanup(server.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	room := transport.NewRoom(2 * size)
-	room.Add(2 * size)
+	budget := transport.NewRoom(2 * size)
+	budget.Add(2 * size)
 	way := NewTransportVia(nil, Route{Roots: roots})
 	t.Cleanup(way.CloseIdleConnections)
-	c, err := NewClient(ClientOptions{URL: server.URL, Transport: way, Room: room})
+	c, err := NewClient(ClientOptions{URL: server.URL, Transport: way, Room: budget})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestAnswersThatWaitOverHTTP2(t *testing.T) {
 	} else {
 		t.Logf("%d KiB of %d answers have come", got>>10, answers)
 	}
-	room.Add(-2 * size)
+	budget.Add(-2 * size)
 	for range answers {
 		in, err := c.Recv(t.Context())
 		if err != nil || in.Err != nil || len(in.Message.Result) < size {

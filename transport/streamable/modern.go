@@ -30,7 +30,7 @@ func isModern(r *http.Request, m jsonrpc.Message) bool {
 // modern serves a stateless message (2026-07-28 §basic/transports/streamable-http). It ignores a
 // session id or an event id sent with the message.
 func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message,
-	room *bodyReservation) {
+	reservation *bodyReservation) {
 	id := requestID(m)
 	if m.Method == "" {
 		h.refuseError(
@@ -71,9 +71,9 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 	}
 	reply := replyOver(lineOf(r), h.options.Store.plain(ep.Tenant), 1, false)
 	defer reply.leave()
-	reply.from, reply.room = r.RemoteAddr, h.options.Room(ep)
+	reply.from, reply.budget = r.RemoteAddr, h.options.Room(ep)
 	reply.version, reply.listens = class.Version, m.Method == subscribing
-	room.free()
+	reservation.free()
 	if err := peer.Call(ctx, m, fields, reply); err != nil {
 		h.refuseError(w, r, ep, err, class.Version, id)
 		return

@@ -83,10 +83,11 @@ func (w *response) FlushError() error {
 // connection ends, except with HTTP/2.
 func (w *response) crashed(crash error) {
 	clear(w.Header())
-	why := protocol.Translate(&protocol.Error{Condition: protocol.ConditionInternal,
+	refusal := protocol.Translate(&protocol.Error{Condition: protocol.ConditionInternal,
 		Message: "internal error", Cause: crash}, protocol.V20251125)
 	w.Header()["Content-Type"] = jsonHeader
 	w.Header().Set("Connection", "close")
 	w.WriteHeader(http.StatusInternalServerError)
-	_, _ = w.Write(jsonrpc.Message{Error: why}.Append(nil)) // a client that is gone needs no answer
+	// a client that is gone needs no answer
+	_, _ = w.Write(jsonrpc.Message{Error: refusal}.Append(nil))
 }

@@ -37,13 +37,13 @@ func checkPost(r *http.Request) (refusal, string) {
 
 func (h *Handler) postChecked(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal,
 	detail string) {
-	body, room, ok := h.body(w, r, ep, f, detail)
-	defer room.free()
+	body, reservation, ok := h.body(w, r, ep, f, detail)
+	defer reservation.free()
 	if !ok {
 		return
 	}
 	if isArray(body) {
-		h.postBatch(w, r, ep, body, room)
+		h.postBatch(w, r, ep, body, reservation)
 		return
 	}
 	m, err := jsonrpc.Decode(body, h.options.Admission().bounds.Message)
@@ -51,20 +51,20 @@ func (h *Handler) postChecked(w http.ResponseWriter, r *http.Request, ep Endpoin
 		h.refuseError(w, r, ep, err, 0, refusedID(err))
 		return
 	}
-	h.postOne(w, r, ep, m, room)
+	h.postOne(w, r, ep, m, reservation)
 }
 
 // body reads the body of a POST, unless f already refuses it. The function that hands over the
 // messages of the body frees room.
 func (h *Handler) body(w http.ResponseWriter, r *http.Request, ep Endpoint, f refusal,
-	detail string) (body []byte, room *bodyReservation, ok bool) {
+	detail string) (body []byte, reservation *bodyReservation, ok bool) {
 	if f == accepted {
-		body, room, f, detail = h.readBody(w, r, ep)
+		body, reservation, f, detail = h.readBody(w, r, ep)
 	}
 	if f != accepted {
 		h.refuse(w, r, ep, f, jsonrpc.ID{}, detail)
 	}
-	return body, room, f == accepted
+	return body, reservation, f == accepted
 }
 
 // isArray reports whether the first token of body starts an array.
@@ -90,10 +90,10 @@ func refusedID(err error) jsonrpc.ID {
 }
 
 func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message,
-	room *bodyReservation) {
+	reservation *bodyReservation) {
 	id := requestID(m)
 	if isModern(r, m) {
-		h.modern(w, r, ep, m, room)
+		h.modern(w, r, ep, m, reservation)
 		return
 	}
 	if err := mirrored(r, m); err != nil {
@@ -101,14 +101,14 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		return
 	}
 	if m.Method == initialize && !id.IsZero() {
-		h.open(w, r, ep, m, room)
+		h.open(w, r, ep, m, reservation)
 		return
 	}
 	session, ok := h.session(w, r, ep, id)
 	if !ok {
 		return
 	}
-	room.free()
+	reservation.free()
 	ctx := context.Background() // a disconnect does not cancel (2025-11-25 §basic/transports)
 	if id.IsZero() {
 		if err := session.Deliver(ctx, m, nil); err != nil {
@@ -122,7 +122,7 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	reply := replyOver(lineOf(r), session.Streams(), 1, primed)
 	defer reply.leave()
 	reply.from = r.RemoteAddr
-	reply.requestID, reply.room = id, h.room(session.Streams(), ep)
+	reply.requestID, reply.budget = id, h.room(session.Streams(), ep)
 	if err := session.Deliver(ctx, m, reply); err != nil {
 		h.refuseError(w, r, ep, err, session.Version(), id)
 		return
@@ -132,12 +132,12 @@ func (h *Handler) postOne(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 
 // room returns the byte budget for answers of a session, which is looked up once.
 func (h *Handler) room(s *Streams, ep Endpoint) *transport.ByteBudget {
-	room := s.answers.Load()
-	if room == nil {
-		room = h.options.Room(ep)
-		s.answers.Store(room)
+	budget := s.answers.Load()
+	if budget == nil {
+		budget = h.options.Room(ep)
+		s.answers.Store(budget)
 	}
-	return room
+	return budget
 }
 
 // mirrored checks the header fields that repeat parts of a message. A legacy client need not send
@@ -161,7 +161,7 @@ func requestID(m jsonrpc.Message) jsonrpc.ID {
 // session, which the Host chooses. If it names a live session, the client initializes twice: the
 // request is refused, and that session is unchanged.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m jsonrpc.Message,
-	room *bodyReservation) {
+	reservation *bodyReservation) {
 	if _, f, detail := checkVersion(r, h.options.Host.Policy(ep)); f != accepted {
 		h.refuse(w, r, ep, f, m.ID, detail)
 		return
@@ -176,7 +176,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, ep Endpoint, m js
 	defer reply.leave()
 	reply.from = r.RemoteAddr
 	session, err := h.options.Host.Open(context.Background(), ep, m, reply, nil)
-	room.free() // it was counted while the session was started
+	reservation.free() // it was counted while the session was started
 	if err != nil {
 		h.refuseError(w, r, ep, err, 0, m.ID)
 		return
@@ -227,7 +227,7 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request, ep Endpoint,
 // postBatch handles an array (2025-03-26 §basic/transports). Each message is delivered separately,
 // in order.
 func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint, body []byte,
-	room *bodyReservation) {
+	reservation *bodyReservation) {
 	messages, _, err := jsonrpc.DecodeBatch(body, h.options.Admission().bounds.Message)
 	var partly *jsonrpc.BatchError
 	if err != nil && !errors.As(err, &partly) {
@@ -256,7 +256,7 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 			"revision "+session.Version().String()+" has no batches")
 		return
 	}
-	room.free()
+	reservation.free()
 	ctx := context.Background()
 	answers := refusedMembers(partly, session.Version())
 	if requests+len(answers) == 0 {
@@ -267,7 +267,7 @@ func (h *Handler) postBatch(w http.ResponseWriter, r *http.Request, ep Endpoint,
 		session.Version().Has(protocol.PrimedStreams))
 	defer reply.leave()
 	reply.from = r.RemoteAddr
-	reply.batch, reply.room = true, h.room(session.Streams(), ep)
+	reply.batch, reply.budget = true, h.room(session.Streams(), ep)
 	for _, m := range answers {
 		(&batchMember{reply: reply}).Finish(m)
 	}

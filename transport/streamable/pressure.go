@@ -40,11 +40,11 @@ func (c *Connections) Pressure() string {
 	p, now := &c.pressure, time.Now()
 	switch {
 	case now.Sub(p.refused) < shortageTime:
-		why := fmt.Sprintf("tenant %s is refused connections: all are in use", p.asker)
+		reason := fmt.Sprintf("tenant %s is refused connections: all are in use", p.asker)
 		if most := c.largest(); most != nil {
-			why += fmt.Sprintf(", and tenant %s has the most, %d", most.name, most.count())
+			reason += fmt.Sprintf(", and tenant %s has the most, %d", most.name, most.count())
 		}
-		return why
+		return reason
 	case now.Sub(p.shared) < shortageTime:
 		return fmt.Sprintf("tenant %s has %d of the %d connections that there are for tenants: its "+
 			"longest idle streams end for others",

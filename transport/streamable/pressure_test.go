@@ -13,8 +13,8 @@ func TestPressureNamesWhoHasTheMost(t *testing.T) {
 		"acme":    {name: "acme", conns: some(3)},
 		"initech": {name: "initech", conns: some(1)},
 	}}
-	if why := c.Pressure(); why != "" {
-		t.Errorf("at rest: %q", why)
+	if reason := c.Pressure(); reason != "" {
+		t.Errorf("at rest: %q", reason)
 	}
 	c.pressure.none(time.Now(), "initech")
 	now := c.Pressure()

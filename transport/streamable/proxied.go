@@ -90,10 +90,10 @@ func (p *proxied) CloseWrite() error {
 }
 
 // badRequest answers input that is not a request.
-func badRequest(w io.Writer, why string) {
+func badRequest(w io.Writer, reason string) {
 	fmt.Fprintf(w, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; "+
 		"charset=utf-8\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s\n",
-		len(why)+1, why)
+		len(reason)+1, reason)
 }
 
 // identify processes the PROXY header of a connection once it is read, and reports whether the

@@ -25,7 +25,7 @@ type reply struct {
 	resumes bool
 	batch   bool                  // the JSON form is an array
 	listens bool                  // the request subscribes to notifications: its stream only waits
-	room    *transport.ByteBudget // byte budget for answers; nil sets no limit
+	budget  *transport.ByteBudget // byte budget for answers; nil sets no limit
 	silence keepAliveTimer        // keep-alive timer until the answer begins
 	// line is the connection on which the client waits, if this is the only request there; or nil.
 	line *connection
@@ -137,7 +137,7 @@ func (r *reply) finish(done *bool, m jsonrpc.Message) bool {
 	silent := m.Kind() == jsonrpc.KindInvalid
 	if !r.left { // the Store limits the bytes that wait for a disconnected client
 		r.unread += m.Size()
-		r.room.Add(m.Size())
+		r.budget.Add(m.Size())
 	}
 	if r.stream == nil {
 		if !r.gone && !silent {
@@ -251,7 +251,7 @@ func (r *reply) leave() {
 	if r.left {
 		return
 	}
-	r.room.Add(-r.unread)
+	r.budget.Add(-r.unread)
 	r.unread, r.left = 0, true
 	if r.gone = r.stream == nil; r.gone {
 		r.outcomes, r.single[0] = nil, jsonrpc.Message{}

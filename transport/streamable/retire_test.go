@@ -43,14 +43,14 @@ func unread(t *testing.T, c *Connections) (conn *connection, client net.Conn) {
 func TestRetireClosesBetweenRequests(t *testing.T) {
 	c := &Connections{}
 	conn, client := unread(t, c)
-	still := func(what string, quiet time.Duration) {
+	still := func(label string, quiet time.Duration) {
 		t.Helper()
-		if left, _ := c.Retire(quiet, time.Second, false); left != 1 {
-			t.Errorf("%s: %d connections are waited for, want 1", what, left)
+		if remaining, _ := c.Retire(quiet, time.Second, false); remaining != 1 {
+			t.Errorf("%s: %d connections are waited for, want 1", label, remaining)
 		}
 		client.SetReadDeadline(time.Now().Add(time.Millisecond))
 		if _, err := client.Read(make([]byte, 1)); err == io.EOF {
-			t.Fatalf("%s: closed", what)
+			t.Fatalf("%s: closed", label)
 		}
 	}
 	still("before the answer is written", 0)
@@ -65,26 +65,27 @@ func TestRetireClosesBetweenRequests(t *testing.T) {
 	}
 	still("with a request that is read", 0)
 	conn.begin(false)
-	if left, open := c.Retire(0, time.Second, true); left != 0 || open != 1 {
-		t.Errorf("%d connections are waited for beside one whose answer ends it, and %d are busy", left,
+	if remaining, open := c.Retire(0, time.Second, true); remaining != 0 || open != 1 {
+		t.Errorf("%d connections are waited for beside one whose answer ends it, and %d are busy",
+			remaining,
 			open)
 	}
 	conn.finish()
 	c.track(conn, http.StateIdle)
-	if left, _ := c.Retire(0, time.Second, false); left != 0 {
-		t.Errorf("%d connections are waited for after the last answer", left)
+	if remaining, _ := c.Retire(0, time.Second, false); remaining != 0 {
+		t.Errorf("%d connections are waited for after the last answer", remaining)
 	}
 	ends(t, client, "after the last answer")
 }
 
 // ends expects that a client receives the refusal of a request that it may have sent, and then the
 // end.
-func ends(t *testing.T, client net.Conn, what string) {
+func ends(t *testing.T, client net.Conn, label string) {
 	t.Helper()
 	client.SetReadDeadline(time.Now().Add(10 * time.Second))
 	rest, err := io.ReadAll(client)
 	if err != nil || !strings.HasPrefix(string(rest), "HTTP/1.1 408 ") {
-		t.Errorf("%s: %v after %q, want a refusal and the end", what, err, rest)
+		t.Errorf("%s: %v after %q, want a refusal and the end", label, err, rest)
 	}
 }
 
@@ -95,16 +96,16 @@ func TestRetireWaitsForFirstRequests(t *testing.T) {
 	conn, client := unread(t, c)
 	conn.changed = time.Time{}
 	conn.asked.Store(false)
-	if left, _ := c.Retire(0, time.Second, false); left != 1 {
-		t.Errorf("%d newcomers are waited for, want 1", left)
+	if remaining, _ := c.Retire(0, time.Second, false); remaining != 1 {
+		t.Errorf("%d newcomers are waited for, want 1", remaining)
 	}
 	conn.multiplexes = true
-	if left, _ := c.Retire(0, time.Second, true); left != 0 || conn.left {
-		t.Errorf("a connection of HTTP/2: %d waited for, closed %t", left, conn.left)
+	if remaining, _ := c.Retire(0, time.Second, true); remaining != 0 || conn.left {
+		t.Errorf("a connection of HTTP/2: %d waited for, closed %t", remaining, conn.left)
 	}
 	conn.multiplexes = false
-	if left, _ := c.Retire(0, time.Second, true); left != 0 {
-		t.Errorf("%d newcomers are waited for to the last", left)
+	if remaining, _ := c.Retire(0, time.Second, true); remaining != 0 {
+		t.Errorf("%d newcomers are waited for to the last", remaining)
 	}
 	ends(t, client, "a silent newcomer")
 }

@@ -39,27 +39,27 @@ func TestLargeAnswersWaitForRoom(t *testing.T) {
 				p.posts["small"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
 					answerJSON(w, jsonrpc.Response(m.ID, jsontext.Value("1")))
 				}
-				room := transport.NewRoom(10)
-				room.Add(1)
+				budget := transport.NewRoom(10)
+				budget.Add(1)
 				c := newTestClient(t, streamable.ClientOptions{
-					URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room,
+					URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: budget,
 				})
 				shake(t, c, protocol.V20251125)
 				send(t, c, call(1, "large"))
 				synctest.Wait()
 				send(t, c, call(2, "small"))
 				expect(t, c, `2: {"jsonrpc":"2.0","id":2,"result":1}`)
-				room.Add(-1)
+				budget.Add(-1)
 				if in := recv(t, c); in.Err != nil || in.Message.Size() < len(large) {
 					t.Errorf("got %.100s", show(in))
 				}
 				synctest.Wait()
-				if now, _ := room.Used(); now < len(large) {
+				if now, _ := budget.Used(); now < len(large) {
 					t.Errorf("%d bytes of room are taken while it is handled", now)
 				}
 				handled(t, c)
 				synctest.Wait()
-				if now, most := room.Used(); now != 0 || most < len(large) {
+				if now, most := budget.Used(); now != 0 || most < len(large) {
 					t.Errorf("%d bytes of room are nobody's, and at most %d were taken", now, most)
 				}
 			})
@@ -95,14 +95,14 @@ func TestAnswerCountsWhatHasCome(t *testing.T) {
 				<-rest
 				_, _ = w.Write([]byte("\"}\n\n"))
 			}
-			room := transport.NewRoom(16 << 20)
+			budget := transport.NewRoom(16 << 20)
 			c := newTestClient(t, streamable.ClientOptions{
-				URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: room,
+				URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: budget,
 			})
 			shake(t, c, protocol.V20251125)
 			send(t, c, call(1, "large"))
 			synctest.Wait()
-			if now, _ := room.Used(); now < came || now > 2*came {
+			if now, _ := budget.Used(); now < came || now > 2*came {
 				t.Errorf("%s: room for %d bytes is taken, %d are there", kind, now, came)
 			}
 			close(rest)
@@ -119,17 +119,17 @@ func TestStreamWithoutEndpointLeavesNoRoom(t *testing.T) {
 		p := newOldPeer()
 		p.first = "event: other\ndata: " + strings.Repeat("x", 3*transport.Large) + "\ndata: y"
 		p.get = func(w http.ResponseWriter, _ *http.Request) { cutStream(p.first)(w) }
-		room := transport.NewRoom(16 << 20)
+		budget := transport.NewRoom(16 << 20)
 		c := newTestClient(t, streamable.ClientOptions{
 			URL: "http://peer/sse", Transport: memory{p.ServeHTTP}, Dialect: streamable.NewDialect(true),
-			Room: room,
+			Room: budget,
 		})
 		send(t, c, call(0, "initialize"))
 		if _, err := c.Recv(t.Context()); err == nil {
 			t.Error("there is where to post")
 		}
 		synctest.Wait()
-		if now, most := room.Used(); now != 0 || most == 0 {
+		if now, most := budget.Used(); now != 0 || most == 0 {
 			t.Errorf("%d bytes of room are taken after the end, %d at most", now, most)
 		}
 	})

@@ -36,7 +36,7 @@ type Streams struct {
 	closed bool
 	opened bool                  // of a channel: it has had a session
 	client *sseChannel           // of a channel, once there is one
-	room   *transport.ByteBudget // byte budget for answers of a channel; nil sets no limit
+	budget *transport.ByteBudget // byte budget for answers of a channel; nil sets no limit
 	roomed int                   // bytes counted in room
 	state  *streamsState         // nil until the first stream
 }

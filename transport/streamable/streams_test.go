@@ -67,17 +67,17 @@ func pushAll(t *testing.T, s *Streams, messages ...jsonrpc.Message) {
 func TestUnreadAnswersTakeRoom(t *testing.T) {
 	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
-	room := transport.NewRoom(1000)
+	budget := transport.NewRoom(1000)
 	taken := func(want int) {
 		t.Helper()
-		if now, _ := room.Used(); now != want {
+		if now, _ := budget.Used(); now != want {
 			t.Errorf("%d bytes of room are taken, want %d", now, want)
 		}
 	}
 	m := jsonrpc.Response(jsonrpc.IntID(1), jsontext.Value(`"`+strings.Repeat("x", 200)+`"`))
 	for _, streamed := range []bool{false, true} {
 		r, late := newReply(s, 1, true), newReply(s, 1, true)
-		r.room, late.room = room, room
+		r.budget, late.budget = budget, budget
 		if streamed {
 			r.Send(note("notifications/message", 1))
 			late.Send(note("notifications/message", 1))
@@ -93,7 +93,7 @@ func TestUnreadAnswersTakeRoom(t *testing.T) {
 		taken(0)
 	}
 	channel := NewStore(StoreOptions{}).Channel("acme", "ticket")
-	channel.room = room
+	channel.budget = budget
 	pushAll(t, channel, m)
 	taken(0) // no client is connected
 	o := makeStreamResponse()

@@ -35,7 +35,7 @@ func connect(t *testing.T, address string) net.Conn {
 
 // At the limit, a client with a request replaces the oldest connection without one, but none that
 // has had a request.
-func TestNewcomersMakeRoom(t *testing.T) {
+func TestNewConnectionsEvictIdleOnes(t *testing.T) {
 	refused := make(chan struct{}, 10)
 	connections := &Connections{Max: 3, Refused: func(string, net.Addr, string) {
 		refused <- struct{}{}
@@ -76,7 +76,7 @@ func TestNewcomersMakeRoom(t *testing.T) {
 
 // If others can wait to be accepted, a connection that has only just arrived is not closed: it may
 // be about to send a request.
-func TestNewcomerIsLeftAloneAtFirst(t *testing.T) {
+func TestNewConnectionIsNotEvictedAtFirst(t *testing.T) {
 	var all unauthenticatedConns
 	now := time.Now()
 	conn := &connection{}
@@ -324,9 +324,10 @@ func TestUnknownConnectionsAreBounded(t *testing.T) {
 	if ended(known) || ended(proxy[0]) {
 		t.Error("who has authenticated has ended, or a trusted proxy")
 	}
-	if why := connections.Pressure(); !strings.Contains(why, "without an authenticated request") ||
-		!strings.Contains(why, "127.0.1.") {
-		t.Errorf("what is told is %q", why)
+	if reason := connections.Pressure(); !strings.Contains(reason,
+		"without an authenticated request") ||
+		!strings.Contains(reason, "127.0.1.") {
+		t.Errorf("what is told is %q", reason)
 	}
 	all = append(all, known)
 	for _, conn := range append(all, proxy...) {

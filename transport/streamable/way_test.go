@@ -98,7 +98,7 @@ func TestClientGoesThroughAProxy(t *testing.T) {
 func TestObstacles(t *testing.T) {
 	a, other := mcptest.NewAuthority(t), mcptest.NewAuthority(t)
 	cleartext, _ := listen(t, pongs())
-	behind, _ := url.Parse(cleartext)
+	proxy, _ := url.Parse(cleartext)
 	moved := func(status int, to string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", to)
@@ -125,7 +125,7 @@ func TestObstacles(t *testing.T) {
 			streamable.CauseCertificate, "renewed"},
 		{"another host", "https://good.test:" + port(secure(t, a, "other.test", time.Hour, pongs())), "",
 			streamable.CauseCertificate, `is for "other.test"`},
-		{"no TLS", "https://" + behind.Host, "", streamable.CauseTLS, "write http"},
+		{"no TLS", "https://" + proxy.Host, "", streamable.CauseTLS, "write http"},
 		{"no such name", "http://missing.test/mcp", "", streamable.CauseName,
 			`"missing.test": correct the url`},
 		{"no such proxy", "http://plain.test/mcp", "http://missing.test:3128", streamable.CauseName,

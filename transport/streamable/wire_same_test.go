@@ -132,14 +132,14 @@ func said(t *testing.T, send http.RoundTripper, url string) string {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	what := resp.Status + " " + string(body)
+	label := resp.Status + " " + string(body)
 	for _, name := range []string{"X", "Location", "Content-Length"} {
-		what += " " + strings.Join(resp.Header[name], "|")
+		label += " " + strings.Join(resp.Header[name], "|")
 	}
 	if err != nil {
-		what += " cut off"
+		label += " cut off"
 	}
-	return what
+	return label
 }
 
 // A request is sent to the same address and in the same form as by net/http.

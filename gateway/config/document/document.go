@@ -37,8 +37,8 @@ type Pair struct {
 }
 
 // Report records a mistake.
-func (d *Document) Report(p Position, what, why, do string) {
-	d.Problems = append(d.Problems, Problem{d.File, p.Line, p.Col, what, why, do})
+func (d *Document) Report(p Position, label, reason, do string) {
+	d.Problems = append(d.Problems, Problem{d.File, p.Line, p.Col, label, reason, do})
 }
 
 // At returns the position of the beginning of a node.
@@ -53,11 +53,11 @@ func positionOf(t *token.Token) Position {
 
 // Pairs returns the names and values of a mapping, each name once. A null counts as an empty
 // mapping. what names the owner of the mapping in messages.
-func (d *Document) Pairs(y ast.Node, what string) (pairs []Pair, ok bool) {
+func (d *Document) Pairs(y ast.Node, label string) (pairs []Pair, ok bool) {
 	mapping, ok := y.(*ast.MappingNode)
 	if !ok {
 		if y.Type() != ast.NullType {
-			d.Report(At(y), what+" is "+Kind(y), "it must have keys and values",
+			d.Report(At(y), label+" is "+Kind(y), "it must have keys and values",
 				"write `key: value`, one on each line")
 		}
 		return nil, y.Type() == ast.NullType

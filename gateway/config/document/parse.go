@@ -42,10 +42,10 @@ func (d *Document) Parse(data []byte) ast.Node {
 	}
 	tree, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		where, what := first, err.Error()
+		where, label := first, err.Error()
 		var bad yaml.Error
 		if errors.As(err, &bad) {
-			where, what = positionOf(bad.GetToken()), bad.GetMessage()
+			where, label = positionOf(bad.GetToken()), bad.GetMessage()
 		}
 		do := "check indentation, quotes and brackets"
 		if lines := bytes.Split(data, []byte("\n")); where.Line <= len(lines) {
@@ -56,10 +56,10 @@ func (d *Document) Parse(data []byte) ast.Node {
 				do = "put quotes around a path with { } in it"
 			// Between brackets a tab is allowed.
 			case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t")) && !bracketed(tokens, where.Line):
-				what, do = "the line begins with a tab", "indent it with spaces"
+				label, do = "the line begins with a tab", "indent it with spaces"
 			}
 		}
-		d.Report(where, "this is not valid YAML", Printable(what), do)
+		d.Report(where, "this is not valid YAML", Printable(label), do)
 		return nil
 	}
 	var root ast.Node

@@ -37,9 +37,9 @@ func find(proc string, self int) (*Tree, error) {
 		return nil, err
 	}
 	own := folders(string(groups), string(mounts))
-	var why error
+	var cause error
 	if dir := own[""]; dir != "" {
-		if why = usable(dir, self); why == nil {
+		if cause = usable(dir, self); cause == nil {
 			return &Tree{unified: true, base: map[string]string{memory: dir, pids: dir}}, nil
 		}
 	}
@@ -50,7 +50,7 @@ func find(proc string, self int) (*Tree, error) {
 			continue
 		}
 		if err := writable(filepath.Join(dir, "tasks")); err != nil {
-			why = err
+			cause = err
 			continue
 		}
 		t.base[controller] = dir
@@ -58,10 +58,10 @@ func find(proc string, self int) (*Tree, error) {
 	switch {
 	case len(t.base) > 0:
 		return t, nil
-	case why == nil:
-		why = errors.New("no control groups are mounted")
+	case cause == nil:
+		cause = errors.New("no control groups are mounted")
 	}
-	return nil, why
+	return nil, cause
 }
 
 // folders returns the folder of our own group for each controller of version 1, and that of version

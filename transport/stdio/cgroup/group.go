@@ -211,18 +211,18 @@ func remove(dir string, end time.Time) bool {
 		if err := os.Remove(dir); err == nil || errors.Is(err, fs.ErrNotExist) {
 			return true
 		}
-		left := time.Until(end)
-		if left <= 0 {
+		remaining := time.Until(end)
+		if remaining <= 0 {
 			return false
 		}
-		time.Sleep(min(pause, left))
+		time.Sleep(min(pause, remaining))
 	}
 }
 
 // Sweep removes the groups of earlier daemons: those whose names, as given to New, begin with
 // earlier and not with own. With version 2 it first kills the processes in a group. It returns how
 // many groups it could not remove within limit.
-func (t *Tree) Sweep(earlier, own string, limit time.Duration) (left int) {
+func (t *Tree) Sweep(earlier, own string, limit time.Duration) (remaining int) {
 	if t == nil {
 		return 0
 	}
@@ -245,11 +245,11 @@ func (t *Tree) Sweep(earlier, own string, limit time.Duration) (left int) {
 				_ = put(dir, "cgroup.kill", "1")
 			}
 			if !remove(dir, end) {
-				left++
+				remaining++
 			}
 		}
 	}
-	return left
+	return remaining
 }
 
 // put writes one value into a file of a group.

@@ -154,8 +154,8 @@ func TestSweepRemovesGroupsOfEarlierDaemons(t *testing.T) {
 		t.Fatal(err)
 	}
 	tree := &Tree{base: map[string]string{memory: base, pids: base}}
-	if left := tree.Sweep("a.", "a.2-Y", 5*time.Millisecond); left != 1 {
-		t.Errorf("%d are left, want the one that is used", left)
+	if remaining := tree.Sweep("a.", "a.2-Y", 5*time.Millisecond); remaining != 1 {
+		t.Errorf("%d are left, want the one that is used", remaining)
 	}
 	entries, err := os.ReadDir(base)
 	if err != nil {

@@ -57,8 +57,8 @@ func TestEndKillsWhatIsMarkedAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	look := Look{Mark: Prefix(name + "/")}
-	if ended, left := look.End(1, 20*time.Second); ended != len(ours) || left != 0 {
-		t.Errorf("got %d ended and %d left, want %d and none", ended, left, len(ours))
+	if ended, remaining := look.End(1, 20*time.Second); ended != len(ours) || remaining != 0 {
+		t.Errorf("got %d ended and %d left, want %d and none", ended, remaining, len(ours))
 	}
 	for i, cmd := range ours {
 		if !died(cmd) {

@@ -142,7 +142,7 @@ func status(pid int) [][]byte {
 // End kills the processes that match, until so many consecutive looks at every process have found
 // none, and returns how many it ended. It gives up after the limit and then also returns how many
 // are left.
-func (l *Look) End(looks int, limit time.Duration) (ended, left int) {
+func (l *Look) End(looks int, limit time.Duration) (ended, remaining int) {
 	seen := map[int]bool{}
 	end, wait := time.Now().Add(limit), pause
 	for quiet := 0; ; time.Sleep(wait) {
@@ -164,7 +164,7 @@ func (l *Look) End(looks int, limit time.Duration) (ended, left int) {
 // within the limit.
 func (l *Look) Await(limit time.Duration) {
 	end := time.Now().Add(limit)
-	for left := l.Signal(All(), 0); len(left) > 0; left = l.Signal(left, 0) {
+	for remaining := l.Signal(All(), 0); len(remaining) > 0; remaining = l.Signal(remaining, 0) {
 		if time.Now().After(end) {
 			l.End(1, limit)
 			return

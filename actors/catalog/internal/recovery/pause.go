@@ -48,12 +48,12 @@ type Pause struct {
 func (p *Pause) Quarantined() bool { return p.Operator || p.Times >= MaxGivenUp }
 
 // grow makes the pause longer than the last and begins it.
-func (p *Pause) grow(why *client.Ending, now time.Time, draw Draw) (wait time.Duration) {
+func (p *Pause) grow(ending *client.Ending, now time.Time, draw Draw) (wait time.Duration) {
 	first, last := FirstPause, LastPause
 	if p.Quarantined() {
 		first, last = FirstProbe, LastProbe
 	}
-	p.Why, p.Down = why, true
+	p.Why, p.Down = ending, true
 	gap, least := min(max(2*time.Duration(p.Gap), first), last), first/2
 	p.Gap = int64(gap)
 	wait = least + draw(gap-least+1)

@@ -103,7 +103,7 @@ func play(t *testing.T, text string) string {
 
 func (s *scene) play(who, verb, rest string) {
 	key, c := keyOf(who), s.conns[who]
-	why := &client.Ending{Text: rest}
+	ending := &client.Ending{Text: rest}
 	switch {
 	case who == "wait":
 		d, err := time.ParseDuration(verb)
@@ -140,14 +140,14 @@ func (s *scene) play(who, verb, rest string) {
 	case verb == "gives":
 		delete(s.conns, who)
 		s.step(recovery.Event{Op: recovery.Gone, Key: key})
-		why.Text = strings.TrimPrefix(rest, "up ")
-		s.step(recovery.Event{Op: recovery.GiveUp, Key: key, Ending: why})
+		ending.Text = strings.TrimPrefix(rest, "up ")
+		s.step(recovery.Event{Op: recovery.GiveUp, Key: key, Ending: ending})
 	case c == nil:
 		s.t.Fatalf("%s does not run", who)
 	case verb == "is":
 		s.reports(who, client.State(rest), nil, false)
 	case verb == "fails":
-		s.reports(who, client.Backoff, why, false)
+		s.reports(who, client.Backoff, ending, false)
 	case verb == "misses":
 		s.reports(who, client.Backoff, &client.Ending{Text: "nobody there"}, true)
 	case verb == "cannot":
@@ -170,15 +170,15 @@ func (s *scene) seen(who string) recovery.Seen {
 
 func (s *scene) ask(who string) {
 	key := keyOf(who)
-	wait, refused, why := s.table.Refused(key, s.seen(who), s.now)
+	wait, refused, ending := s.table.Refused(key, s.seen(who), s.now)
 	switch {
 	case refused:
-		if why == nil {
-			why = s.table.Why(key)
+		if ending == nil {
+			ending = s.table.Why(key)
 		}
 		text := ""
-		if why != nil {
-			text = ": " + why.Text
+		if ending != nil {
+			text = ": " + ending.Text
 		}
 		s.print("%s < refused for %v%s", who, wait, text)
 	case s.conns[who] != nil:
@@ -193,12 +193,12 @@ func (s *scene) ask(who string) {
 	}
 }
 
-func (s *scene) reports(who string, state client.State, why *client.Ending, away bool) {
+func (s *scene) reports(who string, state client.State, ending *client.Ending, away bool) {
 	c := s.conns[who]
 	steady := c.state == client.Ready && state != client.Ready && s.now.Sub(c.since) >= recovery.Steady
 	*c = conn{state, away, s.now}
 	s.step(recovery.Event{
-		Op: recovery.Report, Key: keyOf(who), State: state, Ending: why, At: s.now, There: true,
+		Op: recovery.Report, Key: keyOf(who), State: state, Ending: ending, At: s.now, There: true,
 		Away: away, Steady: steady,
 	})
 }

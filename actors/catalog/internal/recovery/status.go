@@ -31,7 +31,7 @@ func (t *Table) WorstPause() (worst *Pause) {
 
 // Away is the reason why the server is unreachable, and when it is dialled next. The reason is nil
 // if the server is not known to be unreachable.
-func (t *Table) Unreachable() (why *client.Ending, until time.Time) {
+func (t *Table) Unreachable() (ending *client.Ending, until time.Time) {
 	if t.away == nil {
 		return nil, time.Time{}
 	}

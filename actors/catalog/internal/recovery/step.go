@@ -161,7 +161,7 @@ func (s *step) probed(in Event) (fails bool) {
 // giveUp pauses a connection whose restart budget ran out. It is started again after the pause.
 // When this happens MaxGivenUp times in a row the connection is quarantined, and started only as a
 // probe.
-func (s *step) giveUp(key tenant.Key, why *client.Ending) {
+func (s *step) giveUp(key tenant.Key, ending *client.Ending) {
 	if len(s.pauses) >= MaxPauses {
 		maps.DeleteFunc(s.pauses, func(_ tenant.Key, p *Pause) bool { return !p.Until.After(s.now) })
 	}
@@ -170,16 +170,16 @@ func (s *step) giveUp(key tenant.Key, why *client.Ending) {
 		p = &Pause{Since: s.now}
 		s.pauses[key] = p
 	}
-	e := Effect{Do: CrashLoop, Key: key, Ending: why}
+	e := Effect{Do: CrashLoop, Key: key, Ending: ending}
 	if p.Times++; p.Quarantined() {
-		e.Do, e.Ending, e.First = Quarantined, why.Again(), p.Times == MaxGivenUp
+		e.Do, e.Ending, e.First = Quarantined, ending.Again(), p.Times == MaxGivenUp
 	}
 	s.ended(key, e.Ending)
 	s.begin(p, e)
 }
 
 // quarantine holds back a server that cannot work for anyone.
-func (s *step) quarantine(why *client.Ending) {
+func (s *step) quarantine(ending *client.Ending) {
 	p := s.whole
 	switch {
 	case p == nil:
@@ -190,7 +190,7 @@ func (s *step) quarantine(why *client.Ending) {
 	default:
 		p.Times++
 	}
-	s.begin(p, Effect{Do: Quarantined, Ending: why, First: p.Times == MaxGivenUp})
+	s.begin(p, Effect{Do: Quarantined, Ending: ending, First: p.Times == MaxGivenUp})
 }
 
 // begin begins the next pause.

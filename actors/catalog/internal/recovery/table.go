@@ -46,7 +46,7 @@ type Seen struct {
 // result why is nil when the method Why has the reason. A quarantined connection is closed to all
 // callers but the first after its pause: that caller's request is the probe.
 func (t *Table) Refused(key tenant.Key, is Seen, now time.Time) (wait time.Duration, refused bool,
-	why *client.Ending) {
+	ending *client.Ending) {
 	if t.whole != nil && !t.whole.Operator && is.Ready {
 		return 0, false, nil // it began before the quarantine, and works
 	}
@@ -105,8 +105,8 @@ func (t *Table) HidePause(key tenant.Key, now time.Time) {
 }
 
 // QuarantineByOperator notes that an operator has quarantined the server.
-func (t *Table) QuarantineByOperator(why *client.Ending, now time.Time) {
-	t.whole = &Pause{Why: why, Since: now, Operator: true}
+func (t *Table) QuarantineByOperator(ending *client.Ending, now time.Time) {
+	t.whole = &Pause{Why: ending, Since: now, Operator: true}
 }
 
 // Forgive forgets everything that prevents the start of connections. It reports whether any of it

@@ -164,9 +164,9 @@ func (s *scene) held(ok bool) {
 	}
 }
 
-func (s *scene) takes(what string) {
-	if what != "all" {
-		if in, ok := s.e.TakeOne(what); ok {
+func (s *scene) takes(label string) {
+	if label != "all" {
+		if in, ok := s.e.TakeOne(label); ok {
 			s.print("question %s %s", in.Message.ID.Raw(), in.Message.Method)
 		}
 		return

@@ -37,7 +37,7 @@ func (h *Handshake) discovered(now time.Time, a Answer) Effect {
 	if v, ok := h.nextRevision(protocol.Modern, a); ok {
 		return h.probe(v)
 	}
-	why := fmt.Errorf("server/discover: %w", a.Err)
+	cause := fmt.Errorf("server/discover: %w", a.Err)
 	var answer *jsonrpc.Error
 	var status *streamable.StatusError
 	switch {
@@ -48,18 +48,18 @@ func (h *Handshake) discovered(now time.Time, a Answer) Effect {
 			return h.probe(h.asked)
 		}
 		if protocol.SpecCode(answer.Code) && !legacyOffered(answer) {
-			return h.fail(why)
+			return h.fail(cause)
 		}
 	case errors.As(a.Err, &status):
 		if !status.MaybeUnknown() {
-			return h.fail(why)
+			return h.fail(cause)
 		}
 	case protocol.ConditionOf(a.Err) != protocol.ConditionTimeout:
-		return h.fail(why)
+		return h.fail(cause)
 	default:
 		h.silent = true
 	}
-	return h.fallBack(now, why)
+	return h.fallBack(now, cause)
 }
 
 // described handles a result of server/discover.
@@ -78,19 +78,19 @@ func (h *Handshake) described(now time.Time, a Answer) Effect {
 }
 
 // fallBack tries the other era, unless that was tried before or is forbidden.
-func (h *Handshake) fallBack(now time.Time, why error) Effect {
+func (h *Handshake) fallBack(now time.Time, cause error) Effect {
 	switch {
 	case h.initializeFacts != nil:
 		return h.agree(now, *h.initializeFacts)
 	case h.life != nil || !h.allows(protocol.Legacy):
-		return h.fail(why)
+		return h.fail(cause)
 	}
 	return h.beginLegacy(now)
 }
 
 // fail ends the start with the refusals of both eras.
-func (h *Handshake) fail(why error) Effect {
-	return Effect{Do: Fail, Err: errors.Join(h.initializeRefusal, why)}
+func (h *Handshake) fail(cause error) Effect {
+	return Effect{Do: Fail, Err: errors.Join(h.initializeRefusal, cause)}
 }
 
 // nextRevision returns the revision of an era in which a server is asked once more after it has

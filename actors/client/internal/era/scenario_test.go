@@ -178,14 +178,14 @@ func status(text string) error {
 
 // refused makes a call be refused.
 func (s *scene) refused(err error) {
-	sign := era.EvidenceOf(s.speaks.Era(), err)
+	evidence := era.EvidenceOf(s.speaks.Era(), err)
 	switch {
-	case sign == era.None:
+	case evidence == era.None:
 		s.print("says nothing about the server")
-	case !s.i.Due(s.now, sign):
+	case !s.i.Due(s.now, evidence):
 		s.print("the server was asked a moment ago")
 	default:
-		s.i.Asked(s.now, sign)
+		s.i.Asked(s.now, evidence)
 		s.print("is asked %s", era.ProbeMethod(s.speaks.Era()))
 	}
 }

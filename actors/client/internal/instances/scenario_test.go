@@ -123,8 +123,8 @@ func (s *scene) play(line string) {
 	}
 }
 
-func (s *scene) is(who, what, number string) {
-	if what == "done" {
+func (s *scene) is(who, label, number string) {
+	if label == "done" {
 		last, err := strconv.ParseUint(number, 10, 64)
 		for _, c := range s.table.Calls(who) {
 			if err != nil {
@@ -134,14 +134,14 @@ func (s *scene) is(who, what, number string) {
 		s.do(s.table.Vacant(s.to, who, tenant.Key{}, last))
 		return
 	}
-	effects, _ := s.table.Down(who, what == "gone")
+	effects, _ := s.table.Down(who, label == "gone")
 	s.do(effects)
 }
 
-func (s *scene) plain(what, arg string) {
-	switch what {
+func (s *scene) plain(label, arg string) {
+	switch label {
 	case "program", "remote":
-		s.to.Program = what == "program"
+		s.to.Program = label == "program"
 		s.to.Bound, _ = strconv.Atoi(arg)
 	case "tool":
 		if to, ok := s.table.FirstWithTool(arg); ok {
@@ -152,7 +152,7 @@ func (s *scene) plain(what, arg string) {
 	case "wait":
 		s.wait(s.duration(arg))
 	default:
-		s.t.Fatalf("no scenario has %q", what+" "+arg)
+		s.t.Fatalf("no scenario has %q", label+" "+arg)
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *step) drop(uri string) {
 
 func (s *step) count(more int) {
 	s.bytes += more
-	s.kept.Resize(s.bytes)
+	s.reservation.Resize(s.bytes)
 }
 
 // call lets the call itself ask the server. It need not if the server has agreed already, is being

@@ -17,12 +17,12 @@ import (
 type Table struct {
 	// uris are the resources, and the sessions that want each. False is a subscription that the server
 	// has not agreed to yet. bytes is the size of the URIs, and kept counts it.
-	uris   map[string]map[string]bool
-	bytes  int
-	kept   *quota.Reservation
-	levels map[string]string // log level, by session
-	wishes map[string]intent // not granted yet, the last of each session
-	server                   // see Reset
+	uris        map[string]map[string]bool
+	bytes       int
+	reservation *quota.Reservation
+	levels      map[string]string // log level, by session
+	wishes      map[string]intent // not granted yet, the last of each session
+	server                        // see Reset
 }
 
 // server is what one server was asked, and has answered.
@@ -55,17 +55,18 @@ type waiter struct {
 
 // New starts with what is known already. The bytes of the table count with kept, which the table
 // owns from here on.
-func New(kept *quota.Reservation, uris map[string]map[string]bool, levels map[string]string) Table {
+func New(reservation *quota.Reservation, uris map[string]map[string]bool,
+	levels map[string]string) Table {
 	t := Table{
 		uris: map[string]map[string]bool{}, levels: map[string]string{}, wishes: map[string]intent{},
-		kept: kept,
+		reservation: reservation,
 	}
 	maps.Copy(t.uris, uris)
 	maps.Copy(t.levels, levels)
 	for uri := range t.uris {
 		t.bytes += len(uri)
 	}
-	t.kept.Resize(t.bytes)
+	t.reservation.Resize(t.bytes)
 	t.Reset()
 	return t
 }
@@ -81,10 +82,10 @@ func (t *Table) Reset() {
 }
 
 // Abandon gives up what is wanted. Everyone who waits is told why.
-func (t *Table) Abandon(why error) {
-	t.kept.Release()
+func (t *Table) Abandon(cause error) {
+	t.reservation.Release()
 	for _, w := range sortedmap.Sorted(t.wishes) {
-		w.from.Fail(why)
+		w.from.Fail(cause)
 	}
 }
 

@@ -163,8 +163,8 @@ func (s *scene) changes() {
 	}
 	for id, q := range s.table.During(inFlight) {
 		d := q.Dialog(s.away)
-		if why := d.Abandoned(s.now, 30*time.Second); why != "" {
-			s.print("question %s is abandoned: %s", id, why)
+		if reason := d.Abandoned(s.now, 30*time.Second); reason != "" {
+			s.print("question %s is abandoned: %s", id, reason)
 		}
 		all = append(all, d)
 	}
