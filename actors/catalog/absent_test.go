@@ -7,7 +7,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonedit"
@@ -59,7 +59,7 @@ func TestListSaysWhyAServerIsAbsent(t *testing.T) {
 			"it has not listed anything yet: 127.0.0.1:1: connection refused (incident 2c3d)"},
 		"operator": {func(r *rig) {
 			verb := catalog.OperateRequest{Server: "search", Verb: catalog.Quarantine}
-			if _, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
+			if _, err := testrig.Ask[catalog.OperateRequest, catalog.Record](r.Rig, "catalog",
 				verb); err != nil {
 				r.T.Fatal(err)
 			}

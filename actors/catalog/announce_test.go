@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
@@ -18,7 +18,7 @@ import (
 // announced are the changes announced on transparent endpoints, and on the aggregate endpoint.
 func (r *rig) announced() (alone, all []string) {
 	r.Rest()
-	for _, n := range stage.Of[*notification.Dispatch](&r.dispatcher.Log) {
+	for _, n := range testrig.Of[*notification.Dispatch](&r.dispatcher.Log) {
 		if n.Server == "" {
 			all = append(all, n.Method)
 		} else {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
 	"mcpd/supervisor/otp"
@@ -220,7 +220,7 @@ func TestConnectionsComeAndGo(t *testing.T) {
 		if got := r.record("files").Open; got != 0 {
 			t.Errorf("what a session had used that is gone: %d connections", got)
 		}
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
+		if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
 			t.Errorf("announced %v", got)
 		}
 	})

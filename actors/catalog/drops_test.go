@@ -8,7 +8,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/drops"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
@@ -38,7 +38,7 @@ func TestAnnouncementsThatAreNotTakenAreSummed(t *testing.T) {
 				}
 				tt.then(r)
 				var got []uint32
-				for _, e := range stage.Of[telemetry.NotificationDropped](&r.Events) {
+				for _, e := range testrig.Of[telemetry.NotificationDropped](&r.Events) {
 					if e.Tenant == "" || e.Server != "files" || e.Reason != "queue_full" ||
 						e.Method != "notifications/tools/list_changed" {
 						t.Errorf("told of %+v", e)

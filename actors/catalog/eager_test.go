@@ -9,7 +9,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 )
@@ -116,7 +116,7 @@ func TestReloadStartsEagerServers(t *testing.T) {
 		}
 		r.tenant.Servers = append([]tenant.Server{}, r.tenant.Servers...)
 		eagerly(&r.tenant)
-		if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog",
+		if _, err := testrig.Ask[catalog.ReloadRequest, struct{}](r.Rig, "catalog",
 			catalog.ReloadRequest{}); err != nil {
 			t.Fatal(err)
 		}

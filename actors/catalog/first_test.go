@@ -13,7 +13,7 @@ import (
 	"mcpd/actors/capability"
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
@@ -40,7 +40,7 @@ func TestFirstListWaitsForServersThatAreStarting(t *testing.T) {
 		if v := <-r.looks(r.caller("ci", "")); v.at.Sub(start) != 4*time.Second {
 			t.Errorf("the next list waited until %v", v.at.Sub(start))
 		}
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
+		if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
 			t.Errorf("announced %v to somebody who has just been told", got)
 		}
 	})
@@ -62,7 +62,7 @@ func TestServerThatNeverAnswersIsMissing(t *testing.T) {
 			t.Errorf("the next list: missing %v at %v", v.Missing, v.at.Sub(start))
 		}
 		r.reports(search, report{state: client.Ready, tools: []string{"find"}})
-		got := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
+		got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log)
 		if len(got) != 1 || got[0].Server != "search" ||
 			got[0].Method != "notifications/tools/list_changed" {
 			t.Errorf("announced %v", got)
@@ -121,7 +121,7 @@ func TestWaitingListsAreBounded(t *testing.T) {
 func TestChangesAreAnnouncedToWhoWasServed(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
-		announced := func() int { return len(stage.Of[*notification.Dispatch](&r.dispatcher.Log)) }
+		announced := func() int { return len(testrig.Of[*notification.Dispatch](&r.dispatcher.Log)) }
 		r.reports(files, report{state: client.Ready, tools: []string{"read"}})
 		if got := announced(); got != 0 {
 			t.Errorf("the same list: announced %d", got)

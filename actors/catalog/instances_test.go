@@ -10,7 +10,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
@@ -20,7 +20,7 @@ import (
 // another asks for one more instance of the server "search" for a principal.
 func (r *rig) another(principal string) (client.Instance, error) {
 	key := tenant.Key{Share: tenant.ByPrincipal, Principal: principal}
-	return stage.Ask[client.StartInstanceRequest, client.Instance](r.Stage, "catalog",
+	return testrig.Ask[client.StartInstanceRequest, client.Instance](r.Rig, "catalog",
 		client.StartInstanceRequest{
 			Server: "search", Key: key, Most: 3,
 		})
@@ -57,7 +57,7 @@ func TestInstancesOfAServer(t *testing.T) {
 		}
 		time.Sleep(merge.ChangesQuiet) // another instance may report the same change
 		r.Rest()
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 2 ||
+		if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 2 ||
 			got[1].Server != "search" ||
 			got[1].Key.Instance != 0 || got[1].Method != "notifications/tools/list_changed" {
 			t.Errorf("announced %+v", got)

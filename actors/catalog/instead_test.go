@@ -11,7 +11,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
@@ -58,7 +58,7 @@ func TestProcessesOfThoseWhoShareAreBounded(t *testing.T) {
 			}
 		}
 		key := tenant.Key{Share: tenant.ByPrincipal, Principal: "ci", Fingerprint: protocol.CanElicitForm}
-		if _, err := stage.Ask[client.StartInstanceRequest, client.Instance](r.Stage, "catalog",
+		if _, err := testrig.Ask[client.StartInstanceRequest, client.Instance](r.Rig, "catalog",
 			client.StartInstanceRequest{Server: "search", Key: key, Most: 2}); err == nil {
 			t.Error("there is another instance, beyond the bound")
 		}
@@ -66,7 +66,7 @@ func TestProcessesOfThoseWhoShareAreBounded(t *testing.T) {
 			t.Errorf("%d processes, want 2 of ci and 1 of bob", got.Open)
 		}
 		modern := r.kind("ci", `{"elicitation":{}}`, true)
-		heard := slices.ContainsFunc(stage.Of[*notification.Register](&r.dispatcher.Log),
+		heard := slices.ContainsFunc(testrig.Of[*notification.Register](&r.dispatcher.Log),
 			func(m *notification.Register) bool {
 				return m.Key == key && m.Server == "search" && m.Handler == notification.Mailbox{
 					Ref: modern.Ref,

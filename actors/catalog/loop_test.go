@@ -12,7 +12,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -41,7 +41,7 @@ func TestServerThatGaveUpIsTriedAgainAfterAPause(t *testing.T) {
 		if _, err := r.connects(r.caller("ci", ""), "search"); err != nil {
 			t.Errorf("the other server: %v", err)
 		}
-		if told := stage.Of[telemetry.UpstreamCrashLoop](&r.Events); len(told) != 1 ||
+		if told := testrig.Of[telemetry.UpstreamCrashLoop](&r.Events); len(told) != 1 ||
 			told[0].Retry != rec.Retry.Sub(start) || told[0].Cause == "" {
 			t.Errorf("events: %+v", told)
 		}

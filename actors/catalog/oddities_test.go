@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
 	"mcpd/telemetry"
@@ -31,7 +31,7 @@ func TestOddItemsAreToldOnce(t *testing.T) {
 		if got := r.record("files").Odd; got != told {
 			t.Errorf("the server says %q, want %q", got, told)
 		}
-		if got := stage.Of[telemetry.ItemsOdd](&r.Events); len(got) != events {
+		if got := testrig.Of[telemetry.ItemsOdd](&r.Events); len(got) != events {
 			t.Errorf("an operator was told %+v", got)
 		}
 	}

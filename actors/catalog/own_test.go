@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
@@ -45,7 +45,7 @@ func TestSessionSeesWhatItsOwnInstanceLists(t *testing.T) {
 					sees("s-other", endpoint))
 			}
 		}
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 ||
+		if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 ||
 			got[0].Key != own {
 			t.Errorf("announced %+v", got)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/storage"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
@@ -47,7 +47,7 @@ func (r *rig) refusal(principal string) (data string, retry time.Duration) {
 // operates sends an operator's command for files.
 func (r *rig) operates(verb catalog.Verb) catalog.Record {
 	r.T.Helper()
-	rec, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
+	rec, err := testrig.Ask[catalog.OperateRequest, catalog.Record](r.Rig, "catalog",
 		catalog.OperateRequest{Server: "files", Verb: verb})
 	if err != nil {
 		r.T.Fatalf("%s: %v", verb, err)
@@ -95,7 +95,7 @@ func TestServerThatCannotWorkIsQuarantined(t *testing.T) {
 		if got := r.record("files"); got.State != client.Ready || got.Ending != (telemetry.Ending{}) {
 			t.Errorf("mended: %+v", got)
 		}
-		if by := stage.Of[telemetry.UpstreamReleased](&r.Events); len(by) != 1 || by[0].By != "probe" {
+		if by := testrig.Of[telemetry.UpstreamReleased](&r.Events); len(by) != 1 || by[0].By != "probe" {
 			t.Errorf("released: %+v", by)
 		}
 	})
@@ -121,7 +121,7 @@ func TestConnectionThatIsGivenUpTooOftenIsQuarantined(t *testing.T) {
 			rec.Ending.Stderr != "boom" {
 			t.Fatalf("record: %+v", rec)
 		}
-		if told := stage.Of[telemetry.UpstreamQuarantined](&r.Events); len(told) != 1 ||
+		if told := testrig.Of[telemetry.UpstreamQuarantined](&r.Events); len(told) != 1 ||
 			told[0].Connection != "principal=ci" || told[0].Retry < catalog.FirstProbe/2 {
 			t.Errorf("told %+v", told)
 		}
@@ -172,7 +172,7 @@ func TestOperatorHasTheLastWord(t *testing.T) {
 			t.Errorf("ci is told %s, retry %v", data, retry)
 		}
 		restart := catalog.OperateRequest{Server: "files", Verb: catalog.Restart}
-		if _, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
+		if _, err := testrig.Ask[catalog.OperateRequest, catalog.Record](r.Rig, "catalog",
 			restart); !errors.Is(err, catalog.ErrOperatorQuarantine) || !r.record("files").Operator {
 			t.Errorf("a restart: %v, %+v", err, r.record("files"))
 		}
@@ -189,14 +189,14 @@ func TestOperatorHasTheLastWord(t *testing.T) {
 		if got := r.operates(catalog.Restart); got.State != client.Starting {
 			t.Errorf("restarted: %+v", got)
 		}
-		if released := stage.Of[telemetry.UpstreamReleased](&r.Events); len(released) != 1 {
+		if released := testrig.Of[telemetry.UpstreamReleased](&r.Events); len(released) != 1 {
 			t.Errorf("told %+v, want the release only", released)
 		}
 		r.reports(files, report{state: client.Ready, tools: []string{"read"}})
 		if got := r.record("files"); got.State != client.Ready || got.Open != 1 {
 			t.Errorf("after the restart: %+v", got)
 		}
-		_, err = stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
+		_, err = testrig.Ask[catalog.OperateRequest, catalog.Record](r.Rig, "catalog",
 			catalog.OperateRequest{Server: "nothing", Verb: catalog.Release})
 		if !errors.Is(err, protocol.ConditionEndpointNotFound) {
 			t.Errorf("no such server: %v", err)
@@ -231,7 +231,7 @@ func TestQuarantineOutlivesTheHost(t *testing.T) {
 	stored := map[string]jsontext.Value{}
 	remember := func(r *rig) {
 		r.Rest()
-		for _, k := range stage.Of[*storage.Keep](&r.storage.Log) {
+		for _, k := range testrig.Of[*storage.Keep](&r.storage.Log) {
 			if k.Bucket != store.Quarantines {
 				continue
 			}
@@ -301,7 +301,7 @@ func TestQuarantineOutlivesTheHost(t *testing.T) {
 func TestOperatorHearsWhetherItIsStored(t *testing.T) {
 	run(t, func(r *rig) {
 		r.full = errDisk
-		_, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
+		_, err := testrig.Ask[catalog.OperateRequest, catalog.Record](r.Rig, "catalog",
 			catalog.OperateRequest{Server: "files", Verb: catalog.Quarantine})
 		if !errors.Is(err, errDisk) || !strings.Contains(err.Error(), "would not survive") {
 			t.Errorf("got %v", err)

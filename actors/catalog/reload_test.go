@@ -8,7 +8,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
@@ -20,7 +20,7 @@ import (
 func (r *rig) reload(change func(servers []tenant.Server) []tenant.Server) {
 	r.T.Helper()
 	r.tenant.Servers = change(slices.Clone(r.tenant.Servers))
-	if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog",
+	if _, err := testrig.Ask[catalog.ReloadRequest, struct{}](r.Rig, "catalog",
 		catalog.ReloadRequest{}); err != nil {
 		r.T.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestChangedServerGetsAnotherConnection(t *testing.T) {
 		}
 		r.Send(under(old), report{state: client.Ready, tools: []string{"late"}}) // an outdated report
 		r.Send(under(now), report{state: client.Ready, tools: []string{"read", "write"}})
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 ||
+		if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 ||
 			got[0].Method != "notifications/tools/list_changed" {
 			t.Errorf("announced %v", got)
 		}
@@ -241,7 +241,7 @@ func TestReloadOutlivesACrash(t *testing.T) {
 					"removed": without}[label]
 				r.tenant.Servers = change(slices.Clone(r.tenant.Servers))
 				r.Break("catalog", "")
-				if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog",
+				if _, err := testrig.Ask[catalog.ReloadRequest, struct{}](r.Rig, "catalog",
 					catalog.ReloadRequest{}); err == nil {
 					t.Error("the message that crashed it was answered")
 				}

@@ -17,7 +17,7 @@ import (
 	"mcpd/actors/capability"
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/storage"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
@@ -33,14 +33,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type rig struct {
 	// carried state with which the last connection began
 	restored atomic.Pointer[client.AbandonedState]
-	*stage.Stage
+	*testrig.Rig
 	tenant              tenant.Tenant // current configuration
-	dispatcher, session stage.Box
+	dispatcher, session testrig.Box
 	noting              sync.Mutex               // guards retired, led and attached
 	retired             []otp.Ref                // connections that were told to end when unused
 	regained            []*client.AbandonedState // carried states that running connections got back
 	led                 []led                    // messages to connections about an unreachable server
-	storage             stage.Box
+	storage             testrig.Box
 	// applied before the start; nil for the default servers
 	configure func(*tenant.Tenant)
 	stored    map[string]jsontext.Value // by an earlier host
@@ -180,8 +180,8 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 			put.Reply(struct{}{})
 		}
 	}
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		r.Stage = s
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
+		r.Rig = s
 		servers := []tenant.Server{
 			{Name: "files", Command: tenant.NewSecret("files"), Share: tenant.ByTenant,
 				Intensity: tenant.Intensity{Restarts: 2, Within: 30 * time.Second}},
@@ -220,7 +220,7 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 					}),
 				}}})},
 		}
-	}, func(*stage.Stage) {
+	}, func(*testrig.Rig) {
 		time.Sleep(time.Second) // the pool starts after the catalogue
 		r.Rest()
 		test(r)
@@ -305,7 +305,7 @@ func (r *rig) ready() {
 func (r *rig) record(server string) catalog.Record {
 	r.T.Helper()
 	r.Rest()
-	list, err := stage.Ask[catalog.ServersRequest, []catalog.Record](r.Stage, "catalog",
+	list, err := testrig.Ask[catalog.ServersRequest, []catalog.Record](r.Rig, "catalog",
 		catalog.ServersRequest{})
 	if err != nil {
 		r.T.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"mcpd/actors/capability"
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/actors/storage"
 	merge "mcpd/gateway/catalog"
@@ -28,7 +28,7 @@ func (r *rig) written() (values map[string]jsontext.Value, times int) {
 	if values = maps.Clone(r.stored); values == nil {
 		values = map[string]jsontext.Value{}
 	}
-	for _, k := range stage.Of[*storage.Keep](&r.storage.Log) {
+	for _, k := range testrig.Of[*storage.Keep](&r.storage.Log) {
 		if times++; k.Bucket != store.Lists("acme") {
 			r.T.Errorf("written to %s", k.Bucket)
 		}
@@ -109,7 +109,7 @@ func TestServerThatNeverAnsweredIsNotWaitedForAgain(t *testing.T) {
 			t.Errorf("search is %+v", rec)
 		}
 		r.reports(search, report{state: client.Ready, tools: []string{"find"}})
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 ||
+		if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 ||
 			got[0].Server != "search" {
 			t.Errorf("announced %v", got)
 		}
@@ -132,7 +132,7 @@ func TestListsOfAnEarlierHostAreRefreshed(t *testing.T) {
 			}
 			r.reports(files, report{state: client.Ready, tools: tools})
 			another := len(tools) - 1
-			if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != another {
+			if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != another {
 				t.Errorf("%v: announced %v", tools, got)
 			}
 			if rec := r.record("files"); rec.Stale || rec.Tools != len(tools) {
@@ -184,7 +184,7 @@ func TestListsOfAnotherServerAreForgotten(t *testing.T) {
 		if left, _ := r.written(); len(left) != 0 {
 			t.Errorf("left are %v", left)
 		}
-		if got := stage.Of[telemetry.StateLost](&r.Events); len(got) != 0 {
+		if got := testrig.Of[telemetry.StateLost](&r.Events); len(got) != 0 {
 			t.Errorf("reported %v", got)
 		}
 		if got := r.record("files"); got.Tools != 0 || got.Stale {
@@ -198,7 +198,7 @@ func TestListsOfAServerThatIsConfiguredNoMoreAreDeleted(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
 		r.tenant.Servers = r.tenant.Servers[1:]
-		if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog",
+		if _, err := testrig.Ask[catalog.ReloadRequest, struct{}](r.Rig, "catalog",
 			catalog.ReloadRequest{}); err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestBrokenListsAreForgotten(t *testing.T) {
 				r.record("files").Tools != 0 {
 				t.Errorf("%s: left are %v, files is %+v", name, left, r.record("files"))
 			}
-			reported := len(stage.Of[telemetry.StateLost](&r.Events)) == 1
+			reported := len(testrig.Of[telemetry.StateLost](&r.Events)) == 1
 			if foreign := name == "no member" || name == "share"; reported == foreign {
 				t.Errorf("%s: reported %v", name, reported)
 			}
@@ -252,7 +252,7 @@ func TestListThatIsTooLongIsNotKept(t *testing.T) {
 		if left, _ := r.written(); len(left) != 1 || left["files tenant"] != nil {
 			t.Errorf("%d are left", len(left))
 		}
-		if got := stage.Of[telemetry.Rejected](&r.Events); len(got) != 1 || got[0].Server != "files" {
+		if got := testrig.Of[telemetry.Rejected](&r.Events); len(got) != 1 || got[0].Server != "files" {
 			t.Errorf("reported %v", got)
 		}
 	})
@@ -262,7 +262,7 @@ func TestListThatIsTooLongIsNotKept(t *testing.T) {
 func TestRegistryHearsOfStoredServers(t *testing.T) {
 	r := &rig{stored: earlier(t)}
 	r.run(t, func(r *rig) {
-		got, err := stage.Ask[capability.DiscoverRequest, jsontext.Value](r.Stage, "registry",
+		got, err := testrig.Ask[capability.DiscoverRequest, jsontext.Value](r.Rig, "registry",
 			capability.DiscoverRequest{Tenant: "acme", Server: "files"})
 		if err != nil || !strings.Contains(string(got), "listChanged") {
 			t.Errorf("the registry has %s, %v", got, err)

@@ -7,7 +7,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	merge "mcpd/gateway/catalog"
 	"mcpd/protocol"
@@ -29,7 +29,7 @@ func TestListThatIsAwaitedLeavesTheOneBefore(t *testing.T) {
 				t.Errorf("%d tools are shown, want those of before", got)
 			}
 		}
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
+		if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
 			t.Errorf("announced %v", got)
 		}
 	})
@@ -130,7 +130,7 @@ func TestServerThatCannotListMayOwnURIs(t *testing.T) {
 			}
 			r.reports(files, report{state: client.Ready, caps: caps, owes: shortfall}) // it fails again
 			r.Rest()
-			if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
+			if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
 				t.Errorf("state %d: announced %v", state, got)
 			}
 			r.reports(files, report{state: client.Ready, caps: caps, uris: []string{"x:1"}})
@@ -138,7 +138,7 @@ func TestServerThatCannotListMayOwnURIs(t *testing.T) {
 			if got, want := uris(), []string{"x:1", "mcpd://search/x%3A1"}; !slices.Equal(got, want) {
 				t.Errorf("state %d: listed then %q, want %q", state, got, want)
 			}
-			if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) == 0 {
+			if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) == 0 {
 				t.Errorf("state %d: nothing is announced", state)
 			}
 		})

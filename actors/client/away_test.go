@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
 	"mcpd/telemetry"
@@ -116,7 +116,7 @@ func TestCallsWaitForAServerThatIsAway(t *testing.T) {
 		}
 		r.call("one")
 		p.Expect("tools/call")
-		if exits := stage.Of[telemetry.UpstreamExited](&r.Events); len(exits) != 1 || exits[0].Routine {
+		if exits := testrig.Of[telemetry.UpstreamExited](&r.Events); len(exits) != 1 || exits[0].Routine {
 			t.Errorf("told %+v", exits)
 		}
 	})
@@ -180,7 +180,7 @@ func TestServerThatIsAwayIsDialledWhenItIsTime(t *testing.T) {
 		r.attach("one")
 		r.call("one")
 		p.Expect("tools/call")
-		if starts := stage.Of[telemetry.UpstreamStarting](&r.Events); len(starts) != 2 ||
+		if starts := testrig.Of[telemetry.UpstreamStarting](&r.Events); len(starts) != 2 ||
 			!starts[1].Routine {
 			t.Errorf("told %+v", starts)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/drops"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonedit"
@@ -41,7 +41,7 @@ func TestAnswersGoToTheirExchanges(t *testing.T) {
 		if got := r.outcome(b); string(got.Result) != `{"n":2}` || got.ToolError {
 			t.Errorf("b: %s", got.Result)
 		}
-		if dropped := stage.Of[telemetry.ReplyDropped](&r.Events); len(dropped) != 1 ||
+		if dropped := testrig.Of[telemetry.ReplyDropped](&r.Events); len(dropped) != 1 ||
 			dropped[0].Reason != "unknown" {
 			t.Errorf("dropped: %v", dropped)
 		}
@@ -60,7 +60,7 @@ func TestUnknownAnswersAreSummed(t *testing.T) {
 		r.Rest()
 		time.Sleep(drops.Every)
 		r.Rest()
-		dropped := stage.Of[telemetry.ReplyDropped](&r.Events)
+		dropped := testrig.Of[telemetry.ReplyDropped](&r.Events)
 		if len(dropped) != 2 || dropped[0].Count != 1 || dropped[1].Count != 48 ||
 			dropped[1].Reason != "unknown" || dropped[1].Server != "files" {
 			t.Errorf("dropped: %+v", dropped)
@@ -99,7 +99,7 @@ func TestResultIsRewrittenAndCounted(t *testing.T) {
 		r.next++
 		x := &request.Exchange{
 			ID: r.next, Session: "one", Owner: r.Ref("one"), Method: "tools/call",
-			Params: jsontext.Value(`{}`), Sink: &stage.Sink{},
+			Params: jsontext.Value(`{}`), Sink: &testrig.Sink{},
 			Rewrite: func(v jsontext.Value) jsontext.Value { return jsontext.Value(`{"rewritten":true}`) },
 		}
 		r.take(x)
@@ -120,7 +120,7 @@ func TestProgressReachesItsCall(t *testing.T) {
 		p := r.ready(`{"tools":{}}`)
 		quiet := r.call("one")
 		r.next++
-		out := &stage.Sink{}
+		out := &testrig.Sink{}
 		x := &request.Exchange{
 			ID: r.next, Session: "two", Owner: r.Ref("two"), Method: "tools/call", Sink: out,
 			Params: jsontext.Value(`{"_meta":{"progressToken":"mine"}}`), Token: jsontext.Value(`"mine"`),
@@ -152,7 +152,7 @@ func TestProgressReachesItsCall(t *testing.T) {
 			string(sent[1].Params) != `{"progressToken":"mine","progress":5}` {
 			t.Errorf("sent %v", sent)
 		}
-		if sent := quiet.Sink.(*stage.Sink).Sent(); len(sent) != 0 {
+		if sent := quiet.Sink.(*testrig.Sink).Sent(); len(sent) != 0 {
 			t.Errorf("a call that asked for none was sent %v", sent)
 		}
 		if got := r.deadline(x).Sub(begun); got != 11*time.Second {
@@ -162,7 +162,7 @@ func TestProgressReachesItsCall(t *testing.T) {
 			t.Errorf("the deadline of the other is %v after it began", got)
 		}
 		time.Sleep(drops.Every)
-		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 2 ||
+		if dropped := testrig.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 2 ||
 			dropped[0].Count+dropped[1].Count != 3 {
 			t.Errorf("dropped: %v", dropped)
 		}
@@ -227,7 +227,7 @@ func TestServerDiesWithCallsInItsHands(t *testing.T) {
 		if n := r.Ref("conn").Incarnation(); n != 3 {
 			t.Errorf("incarnation %d", n)
 		}
-		exits := stage.Of[telemetry.UpstreamExited](&r.Events)
+		exits := testrig.Of[telemetry.UpstreamExited](&r.Events)
 		if len(exits) != 2 || exits[0].InFlight != 2 || exits[0].Cause != "killed" ||
 			exits[0].Stderr != "last words" {
 			t.Errorf("events: %+v", exits)
@@ -271,7 +271,7 @@ func TestStopAnswersEveryCall(t *testing.T) {
 		if err := r.Tree.Shutdown(r.T.Context()); err != nil {
 			t.Error(err)
 		}
-		if end := waiting.Sink.(*stage.Sink).End(); end.Error == nil ||
+		if end := waiting.Sink.(*testrig.Sink).End(); end.Error == nil ||
 			!strings.Contains(string(end.Error.Data), `"maybeExecuted":false`) {
 			t.Errorf("the one that waited: %v", end)
 		}
@@ -287,7 +287,7 @@ func TestLateAnswerIsCounted(t *testing.T) {
 		time.Sleep(time.Second)
 		x.Settle(request.Outcome{Ending: request.TimedOut, Err: protocol.Timeout(time.Second)})
 		p.Reply(m, `{"content":[]}`)
-		told := stage.Of[telemetry.ReplyDropped](&r.Events)
+		told := testrig.Of[telemetry.ReplyDropped](&r.Events)
 		if len(told) != 1 || told[0].Reason != "late" || told[0].After != time.Second ||
 			told[0].Method != "tools/call" || told[0].Server != "files" {
 			t.Errorf("told of %+v", told)
@@ -362,7 +362,7 @@ func TestProgressFloodIsPaced(t *testing.T) {
 			p.Notify(m.ID, "notifications/progress",
 				`{"progressToken":`+m.ID.Raw()+`,"progress":`+strconv.Itoa(value)+`}`)
 		}
-		sent := func() []jsonrpc.Message { return x.Sink.(*stage.Sink).Sent() }
+		sent := func() []jsonrpc.Message { return x.Sink.(*testrig.Sink).Sent() }
 		last := func(want int) {
 			t.Helper()
 			all := sent()

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 )
 
 // A connection that goes on without its carried state gets back from the catalogue what it left
@@ -23,7 +23,7 @@ func TestConnectionRestoresItsAbandonedState(t *testing.T) {
 			r.server()
 			r.Rest()
 		}
-		abandoned := stage.Of[*client.AbandonedState](&r.catalog.Log)
+		abandoned := testrig.Of[*client.AbandonedState](&r.catalog.Log)
 		if len(abandoned) != 1 {
 			r.T.Fatalf("%d left, want 1", len(abandoned))
 		}

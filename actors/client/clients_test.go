@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/internal/sortedmap"
 	"mcpd/supervisor/otp"
 )
@@ -18,7 +18,7 @@ func actors(t *testing.T, use func(ref func(name string) otp.Ref)) {
 	synctest.Test(t, func(t *testing.T) {
 		system := otp.NewSystem(otp.Options{})
 		defer system.Close()
-		box, spec := stage.Box{}, otp.Spec{}
+		box, spec := testrig.Box{}, otp.Spec{}
 		for _, name := range []string{"a", "b", "c"} {
 			spec.Children = append(spec.Children, box.Child(name))
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -36,7 +36,7 @@ func TestQuestionIsLeftToWhoCanAsk(t *testing.T) {
 		q.Ask(jsonrpc.ID{}, jsonrpc.StringID("q"), "elicitation/create", who)
 		p.Ask(jsonrpc.ID{}, jsonrpc.StringID("q"), "elicitation/create", who)
 		r.Rest()
-		if n := len(stage.Of[*client.Question](&r.one.Log)); n != 1 {
+		if n := len(testrig.Of[*client.Question](&r.one.Log)); n != 1 {
 			t.Fatalf("asked %d times", n)
 		}
 		q.ExpectNothing(time.Minute / 2)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
@@ -87,7 +87,7 @@ func TestAbandonedQuestionsAreGivenUpForOthers(t *testing.T) {
 				if got := r.outcome(third); got.Err != nil {
 					t.Error(got.Err)
 				}
-				given := stage.Of[telemetry.QuestionGivenUp](&r.Events)
+				given := testrig.Of[telemetry.QuestionGivenUp](&r.Events)
 				if len(given) != 2 || !strings.HasPrefix(given[0].Cause, tt.reason) ||
 					given[0].Session != "one" {
 					t.Errorf("told %+v", given)
@@ -115,7 +115,7 @@ func TestTreeAndLogTellWhoWaits(t *testing.T) {
 			"calls of sessions two wait for the users of sessions one, two") {
 			t.Errorf("the tree: %q", got)
 		}
-		told := stage.Of[telemetry.CallsWait](&r.Events)
+		told := testrig.Of[telemetry.CallsWait](&r.Events)
 		if len(told) != 1 || told[0].Session != "two" ||
 			!strings.Contains(told[0].Cause, "session one is asked elicitation/create for ") {
 			t.Errorf("told %+v", told)
@@ -125,7 +125,7 @@ func TestTreeAndLogTellWhoWaits(t *testing.T) {
 		if got := r.status().Waits; strings.Contains(got, "wait for") || len(r.outcomes()) != 2 {
 			t.Errorf("in the end %q, %d outcomes", got, len(r.outcomes()))
 		}
-		refused := stage.Of[telemetry.Rejected](&r.Events)
+		refused := testrig.Of[telemetry.Rejected](&r.Events)
 		if len(refused) != 2 {
 			t.Errorf("told of %d refusals, want 2", len(refused))
 		}
@@ -135,8 +135,8 @@ func TestTreeAndLogTellWhoWaits(t *testing.T) {
 				t.Errorf("a refusal is told as %+v", e)
 			}
 		}
-		if len(stage.Of[telemetry.CallsWait](&r.Events)) != 1 ||
-			len(stage.Of[telemetry.QuestionGivenUp](&r.Events)) != 0 {
+		if len(testrig.Of[telemetry.CallsWait](&r.Events)) != 1 ||
+			len(testrig.Of[telemetry.QuestionGivenUp](&r.Events)) != 0 {
 			t.Error("told more than once, or given up")
 		}
 		p.ExpectNothing(time.Second)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol/jsonrpc"
@@ -18,7 +18,7 @@ import (
 
 // lines returns the log lines that were handed to the dispatcher.
 func (r *rig) lines() (list []string) {
-	for _, n := range stage.Of[*notification.Dispatch](&r.dispatcher.Log) {
+	for _, n := range testrig.Of[*notification.Dispatch](&r.dispatcher.Log) {
 		if n.Method == "notifications/message" {
 			list = append(list, string(n.Params))
 		}
@@ -29,7 +29,7 @@ func (r *rig) lines() (list []string) {
 // dropped returns how many log lines were counted as dropped.
 func (r *rig) dropped() (n uint32) {
 	time.Sleep(time.Minute) // until they are counted
-	for _, e := range stage.Of[telemetry.NotificationDropped](&r.Events) {
+	for _, e := range testrig.Of[telemetry.NotificationDropped](&r.Events) {
 		if e.Method == "notifications/message" {
 			n += e.Count
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/protocol/jsonrpc"
 )
@@ -20,7 +20,7 @@ const changes = `{"roots":{"listChanged":true}}`
 // uses makes a session of a principal use the connection.
 func (r *rig) uses(session, principal string) {
 	r.T.Helper()
-	_, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn", client.AttachRequest{
+	_, err := testrig.Ask[client.AttachRequest, struct{}](r.Rig, "conn", client.AttachRequest{
 		Session: session, Ref: r.Ref(session), User: client.User{Principal: principal},
 	})
 	if err != nil {
@@ -164,7 +164,7 @@ func (p *presence) Unreached(now time.Time) time.Duration { return p.Away(now) }
 // is makes a session with a client use the connection.
 func (r *rig) is(session string, p *presence) {
 	r.T.Helper()
-	_, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn", client.AttachRequest{
+	_, err := testrig.Ask[client.AttachRequest, struct{}](r.Rig, "conn", client.AttachRequest{
 		Session: session, Ref: r.Ref(session), User: client.User{Presence: p},
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonedit"
@@ -76,7 +76,7 @@ func TestIncidentIsInTheLogAndInEachAnswer(t *testing.T) {
 		p.Expect("tools/call")
 		p.Close(&transport.ExitError{Cause: stdio.CauseSignal, Signal: "SIGKILL"})
 		r.Rest()
-		exited := stage.Of[telemetry.UpstreamExited](&r.Events)
+		exited := testrig.Of[telemetry.UpstreamExited](&r.Events)
 		if len(exited) != 1 || len(exited[0].Incident) != 8 || exited[0].Class != client.Transient {
 			t.Fatalf("told %+v", exited)
 		}
@@ -103,7 +103,7 @@ func TestIncidentOfACrashedConnection(t *testing.T) {
 		r.Break("conn", "client.Describe")
 		r.send(client.Describe{})
 		r.Struck()
-		exited := stage.Of[telemetry.UpstreamExited](&r.Events)
+		exited := testrig.Of[telemetry.UpstreamExited](&r.Events)
 		data := protocol.Translate(r.outcome(x).Err, protocol.V20251125).Data
 		if id, _ := jsonedit.GetString(data, "incident"); len(exited) != 1 || id == "" ||
 			id != exited[0].Incident {

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/gateway/quota"
 	"mcpd/protocol"
 	"mcpd/telemetry"
@@ -41,7 +41,7 @@ func TestNotificationsThatWaitAreBounded(t *testing.T) {
 			t.Errorf("%d bytes count afterwards", n)
 		}
 		dropped := uint32(0)
-		for _, e := range stage.Of[telemetry.NotificationDropped](&r.Events) {
+		for _, e := range testrig.Of[telemetry.NotificationDropped](&r.Events) {
 			dropped += e.Count
 		}
 		if dropped == 0 {

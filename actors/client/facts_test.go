@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/gateway/catalog"
 	"mcpd/protocol/jsonedit"
 	"mcpd/telemetry"
@@ -45,7 +45,7 @@ func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 			t.Errorf("it is %s %s, and says %d bytes", f.Server.Name, f.Server.Version, len(f.Instructions))
 		}
 		told := map[string]int{}
-		for _, e := range stage.Of[telemetry.ListCut](&r.Events) {
+		for _, e := range testrig.Of[telemetry.ListCut](&r.Events) {
 			told[e.List+" "+e.Reason]++
 		}
 		for _, reason := range []catalog.Reason{catalog.LongInstructions, catalog.LargeCapabilities} {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/telemetry"
 	"mcpd/transport"
 	"mcpd/transport/stdio"
@@ -23,12 +23,12 @@ func TestFailedStartsAreToldOnce(t *testing.T) {
 		}
 		told := func(starts, failures int) {
 			t.Helper()
-			for _, e := range stage.Of[telemetry.UpstreamStarting](&r.Events) {
+			for _, e := range testrig.Of[telemetry.UpstreamStarting](&r.Events) {
 				if !e.Routine {
 					starts--
 				}
 			}
-			for _, e := range stage.Of[telemetry.UpstreamStartFailed](&r.Events) {
+			for _, e := range testrig.Of[telemetry.UpstreamStartFailed](&r.Events) {
 				if !e.Routine {
 					failures--
 				}
@@ -41,7 +41,7 @@ func TestFailedStartsAreToldOnce(t *testing.T) {
 			fails(stdio.CauseHandshake)
 		}
 		told(1, 1)
-		if all := stage.Of[telemetry.UpstreamStartFailed](&r.Events); len(all) != 3 ||
+		if all := testrig.Of[telemetry.UpstreamStartFailed](&r.Events); len(all) != 3 ||
 			all[2].Starts != 3 || all[2].Incident != all[0].Incident {
 			t.Errorf("the events are %+v", all)
 		}

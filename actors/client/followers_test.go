@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/actors/request"
 	"mcpd/protocol/jsonrpc"
@@ -100,7 +100,7 @@ func TestInstanceMaySpeakOfASubscription(t *testing.T) {
 				r.dispatcher.Forget()
 				q.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":"x"}`)
 				r.Rest()
-				got := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
+				got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log)
 				if follows != (len(got) == 0) || !follows && got[0].Principal != "bob" {
 					t.Errorf("dispatched %+v", got)
 				}

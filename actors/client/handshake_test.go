@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/protocol"
@@ -52,7 +52,7 @@ func TestHandshakeLearnsTheServer(t *testing.T) {
 		if want := []client.State{client.Starting, client.Ready}; !slices.Equal(r.states(), want) {
 			t.Errorf("states %v, want %v", r.states(), want)
 		}
-		if ready := stage.Of[telemetry.UpstreamReady](&r.Events); len(ready) != 1 ||
+		if ready := testrig.Of[telemetry.UpstreamReady](&r.Events); len(ready) != 1 ||
 			ready[0].Revision != "2025-11-25" || ready[0].Incarnation != 1 {
 			t.Errorf("events: %+v", ready)
 		}
@@ -178,7 +178,7 @@ func TestListIsNotReadToItsEnd(t *testing.T) {
 func (r *rig) cuts(want ...catalog.Cut) {
 	r.T.Helper()
 	var got []catalog.Cut
-	for _, e := range stage.Of[telemetry.ListCut](&r.Events) {
+	for _, e := range testrig.Of[telemetry.ListCut](&r.Events) {
 		if e.Tenant != "acme" || e.Server != "files" || e.List != "tools" {
 			r.T.Errorf("told %+v", e)
 		}
@@ -359,7 +359,7 @@ func TestStartThatFailsIsTriedAgain(t *testing.T) {
 					t.Errorf("incarnation %d, want the second", got)
 				}
 				told := false
-				for _, p := range stage.Of[*client.Report](&r.catalog.Log) {
+				for _, p := range testrig.Of[*client.Report](&r.catalog.Log) {
 					told = told || p.State == tt.state &&
 						(tt.text == "" || p.Cause != nil &&
 							strings.Contains(client.EndingOf(p.Cause).Text+client.EndingOf(p.Cause).Stderr, tt.text))

@@ -9,7 +9,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/drops"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/gateway/catalog"
 	"mcpd/internal/mcptest"
@@ -221,12 +221,12 @@ func TestAnnouncementsGoToTheDispatcher(t *testing.T) {
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		p.Notify(jsonrpc.ID{}, "notifications/resources/updated", `{"uri":"test://x"}`)
-		got := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
+		got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log)
 		if len(got) != 1 || got[0].URI != "test://x" || got[0].Server != "files" ||
 			got[0].Method != "notifications/resources/updated" {
 			t.Errorf("dispatched %+v", got)
 		}
-		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 1 ||
+		if dropped := testrig.Of[telemetry.NotificationDropped](&r.Events); len(dropped) != 1 ||
 			dropped[0].Reason != "undeclared" {
 			t.Errorf("dropped %+v", dropped)
 		}
@@ -249,7 +249,7 @@ func TestUpdatesNeedASubscriptionOfTheirConnection(t *testing.T) {
 				p.Notify(jsonrpc.ID{}, "notifications/resources/updated", `{"uri":"`+uri+`"}`)
 			}
 			var got []string
-			for _, n := range stage.Of[*notification.Dispatch](&r.dispatcher.Log) {
+			for _, n := range testrig.Of[*notification.Dispatch](&r.dispatcher.Log) {
 				got = append(got, n.URI)
 			}
 			if !slices.Equal(got, want) {
@@ -265,7 +265,7 @@ func TestUpdatesNeedASubscriptionOfTheirConnection(t *testing.T) {
 		r.forward("one", "resources/unsubscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/unsubscribe"), `{}`)
 		tells()
-		if dropped := stage.Of[telemetry.NotificationDropped](&r.Events); len(dropped) == 0 ||
+		if dropped := testrig.Of[telemetry.NotificationDropped](&r.Events); len(dropped) == 0 ||
 			dropped[0].Reason != "unsubscribed" {
 			t.Errorf("dropped %+v", dropped)
 		}
@@ -307,7 +307,7 @@ func TestDroppedAnnouncementsAreSummed(t *testing.T) {
 				r.Rest()
 				tt.then(r, p)
 				var got []uint32
-				for _, e := range stage.Of[telemetry.NotificationDropped](&r.Events) {
+				for _, e := range testrig.Of[telemetry.NotificationDropped](&r.Events) {
 					if e.Server != "files" || e.Reason != "undeclared" {
 						t.Errorf("told of %+v", e)
 					}
@@ -335,14 +335,14 @@ func TestLogLinesFindTheirCall(t *testing.T) {
 		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"error","data":1}`)
 		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"debug","data":2}`)
 		p.Notify(m.ID, "notifications/message", `{"level":"warning","data":3}`)
-		if sent := x.Sink.(*stage.Sink).Sent(); len(sent) != 2 ||
+		if sent := x.Sink.(*testrig.Sink).Sent(); len(sent) != 2 ||
 			string(sent[1].Params) != `{"level":"warning","data":3}` {
 			t.Errorf("its own: %v", sent)
 		}
 		r.call("two")
 		p.Expect("tools/call")
 		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":4}`)
-		if got := stage.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 ||
+		if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 1 ||
 			got[0].Method != "notifications/message" {
 			t.Errorf("everybody's: %v", got)
 		}
@@ -358,7 +358,7 @@ func TestNewsOfTasksIsNotPassedOn(t *testing.T) {
 		p.Notify(jsonrpc.ID{}, "notifications/tasks/status", `{"taskId":"own","status":"working"}`)
 		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":1}`)
 		r.Rest()
-		got := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
+		got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log)
 		if len(got) != 1 || got[0].Method != "notifications/message" {
 			t.Errorf("dispatched %+v", got)
 		}

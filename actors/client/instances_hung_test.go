@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
@@ -84,7 +84,7 @@ func TestInstancesOutliveAFirstConnectionThatHung(t *testing.T) {
 				r.send(&client.ClientNotification{Method: "notifications/roots/list_changed"})
 				time.Sleep(otp.DefaultHardTimeout + 2*time.Second)
 				r.program(r.dials)
-				if unused := stage.Of[*client.Unused](&r.catalog.Log); busy != (len(unused) == 0) {
+				if unused := testrig.Of[*client.Unused](&r.catalog.Log); busy != (len(unused) == 0) {
 					t.Fatalf("unused %+v", unused)
 				}
 				if busy {
@@ -96,7 +96,7 @@ func TestInstancesOutliveAFirstConnectionThatHung(t *testing.T) {
 				if got := r.outcome(x); got.Err != nil {
 					t.Error(got.Err)
 				}
-				if unused := stage.Of[*client.Unused](&r.catalog.Log); len(unused) == 0 ||
+				if unused := testrig.Of[*client.Unused](&r.catalog.Log); len(unused) == 0 ||
 					unused[0].From != r.Ref("other") || unused[0].Key.Instance != 1 {
 					t.Errorf("unused %+v", unused)
 				}
@@ -133,12 +133,12 @@ func TestInstanceThatWasVacantIsBusy(t *testing.T) {
 		letGo()
 		m := q.Expect("tools/call")
 		time.Sleep(2 * time.Minute)
-		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) != 0 {
+		if got := testrig.Of[*client.Unused](&r.catalog.Log); len(got) != 0 {
 			t.Fatalf("it was ended with a call in hand: %+v", got)
 		}
 		q.Reply(m, `{"content":[]}`)
 		time.Sleep(2 * time.Minute)
-		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) != 1 || r.outcome(x).Err != nil {
+		if got := testrig.Of[*client.Unused](&r.catalog.Log); len(got) != 1 || r.outcome(x).Err != nil {
 			t.Errorf("unused: %+v; outcome %v", got, r.outcome(x).Err)
 		}
 	})
@@ -166,7 +166,7 @@ func TestInstanceThatCrashedOfACallIsVacant(t *testing.T) {
 			t.Error(got.Err)
 		}
 		time.Sleep(2 * time.Minute)
-		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) != 1 {
+		if got := testrig.Of[*client.Unused](&r.catalog.Log); len(got) != 1 {
 			t.Errorf("unused: %+v", got)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/gateway/tenant"
@@ -41,7 +41,7 @@ func (r *rig) program(dials chan dial) *mcptest.Peer {
 
 // wanted returns the requests for another instance that the catalogue got.
 func (r *rig) wanted() []*client.StartInstance {
-	return stage.Of[*client.StartInstance](&r.catalog.Log)
+	return testrig.Of[*client.StartInstance](&r.catalog.Log)
 }
 
 // grow gives the connection the other instance that it has asked for.
@@ -88,7 +88,7 @@ func TestCallThatWaitsGetsAnInstance(t *testing.T) {
 			q.Reply(m, `{}`)
 		}
 		m := q.Expect("tools/call")
-		for box, peer := range map[*stage.Box]*mcptest.Peer{&r.one: p, &r.two: q} {
+		for box, peer := range map[*testrig.Box]*mcptest.Peer{&r.one: p, &r.two: q} {
 			peer.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
 			r.Rest()
 			if got := asked(box); len(got) != 1 {
@@ -172,7 +172,7 @@ func TestInstanceEnds(t *testing.T) {
 		q.Reply(m, `{"content":[]}`)
 		time.Sleep(time.Minute)
 		r.Rest()
-		unused := stage.Of[*client.Unused](&r.catalog.Log)
+		unused := testrig.Of[*client.Unused](&r.catalog.Log)
 		if len(unused) != 1 || unused[0].From != r.Ref("other") || unused[0].Key.Instance != 1 {
 			t.Fatalf("unused: %+v", unused)
 		}
@@ -202,7 +202,7 @@ func TestIdleInstanceEndsUnlessAQuestionIsOpen(t *testing.T) {
 		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
 		r.Rest()
 		q.Reply(m, `{"content":[]}`)
-		unused := func() []*client.Unused { return stage.Of[*client.Unused](&r.catalog.Log) }
+		unused := func() []*client.Unused { return testrig.Of[*client.Unused](&r.catalog.Log) }
 		time.Sleep(5 * client.InstanceRest)
 		r.Rest()
 		if got := unused(); len(got) != 0 {
@@ -240,7 +240,7 @@ func TestIdleInstanceEndsUnlessAQuestionIsOpen(t *testing.T) {
 		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
 		time.Sleep(client.InstanceRest + time.Second)
 		r.Rest()
-		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) == 0 || got[0].Key.Instance != 1 {
+		if got := testrig.Of[*client.Unused](&r.catalog.Log); len(got) == 0 || got[0].Key.Instance != 1 {
 			t.Fatalf("unused: %+v", got)
 		}
 	})
@@ -280,7 +280,7 @@ func TestQuestionDuringTheStart(t *testing.T) {
 			t.Errorf("asked %+v", got)
 		}
 		r.send(&request.Withdraw{ID: x.ID, Reason: "timeout"})
-		if got := stage.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 {
+		if got := testrig.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 {
 			t.Errorf("withdrawn: %v", got)
 		}
 	})
@@ -396,12 +396,12 @@ func TestDetachedConnectionEnds(t *testing.T) {
 		r.program(r.dials)
 		r.attach("one")
 		time.Sleep(2 * time.Minute)
-		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) > 0 {
+		if got := testrig.Of[*client.Unused](&r.catalog.Log); len(got) > 0 {
 			t.Fatalf("in use, and said %+v", got)
 		}
 		r.send(client.Detach{Ref: r.Ref("one")})
 		time.Sleep(2 * time.Minute)
-		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) == 0 {
+		if got := testrig.Of[*client.Unused](&r.catalog.Log); len(got) == 0 {
 			t.Error("it says nothing of it")
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/protocol/jsonrpc"
 )
@@ -19,8 +19,8 @@ func (r *rig) stays(row, method, params string) {
 }
 
 // statuses returns the task notifications that an actor got.
-func statuses(box *stage.Box) (params []string) {
-	for _, m := range stage.Of[*client.TaskStatus](&box.Log) {
+func statuses(box *testrig.Box) (params []string) {
+	for _, m := range testrig.Of[*client.TaskStatus](&box.Log) {
 		params = append(params, string(m.Params))
 	}
 	return params

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
@@ -71,8 +71,8 @@ func TestLogLinesBehindTheAnswer(t *testing.T) {
 				if took := time.Since(began); took != tt.wait {
 					t.Errorf("answered after %s, want %s", took, tt.wait)
 				}
-				if got.Err != nil || len(x.Sink.(*stage.Sink).Sent()) != tt.heard {
-					t.Errorf("%v, heard %v", got.Err, x.Sink.(*stage.Sink).Sent())
+				if got.Err != nil || len(x.Sink.(*testrig.Sink).Sent()) != tt.heard {
+					t.Errorf("%v, heard %v", got.Err, x.Sink.(*testrig.Sink).Sent())
 				}
 				r.Rest()
 				if n := len(r.outcomes()); n != 1 {

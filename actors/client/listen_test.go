@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/gateway/catalog"
 	"mcpd/internal/mcptest"
@@ -216,7 +216,7 @@ func TestResourceOfAModernServer(t *testing.T) {
 		p.Notify(listen.ID, "notifications/resources/updated",
 			`{"uri":"a:1","_meta":{"io.modelcontextprotocol/subscriptionId":`+listen.ID.Raw()+`}}`)
 		r.Rest()
-		told := stage.Of[*notification.Dispatch](&r.dispatcher.Log)
+		told := testrig.Of[*notification.Dispatch](&r.dispatcher.Log)
 		if len(told) != 1 || told[0].URI != "a:1" ||
 			strings.Contains(string(told[0].Params), "subscriptionId") {
 			t.Errorf("told %+v", told)

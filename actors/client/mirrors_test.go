@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/gateway/catalog"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/telemetry"
@@ -17,7 +17,7 @@ func TestToolsWithInvalidMirrorsAreNotListed(t *testing.T) {
 	const tools = `"tools":[{"name":"good","inputSchema":{"type":"object","properties":{"n":{"type":"string","x-mcp-header":"N"}}}},` +
 		`{"name":"bad","inputSchema":{"type":"object","properties":{"n":{"type":"number","x-mcp-header":"N"}}}}]`
 	events := func(r *rig) []telemetry.ToolsInvalid {
-		return stage.Of[telemetry.ToolsInvalid](&r.Events)
+		return testrig.Of[telemetry.ToolsInvalid](&r.Events)
 	}
 	t.Run("modern", func(t *testing.T) {
 		run(t, modern(elicits), func(r *rig) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/protocol"
 	"mcpd/telemetry"
 	"mcpd/transport/streamable"
@@ -86,7 +86,7 @@ func TestObstacleIsNotTriedAgain(t *testing.T) {
 					!strings.Contains(data, end.Incident) {
 					t.Errorf("a caller gets %s", data)
 				}
-				lines := stage.Of[telemetry.UpstreamStartFailed](&r.Events)
+				lines := testrig.Of[telemetry.UpstreamStartFailed](&r.Events)
 				if len(lines) != 1 || lines[0].Class != client.Permanent ||
 					!strings.Contains(lines[0].Reason, c.do) || lines[0].Incident != end.Incident {
 					t.Errorf("the log says %+v", lines)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/mcptest"
@@ -77,7 +77,7 @@ func records(of telemetry.RecordHolder) map[string]int {
 }
 
 func updates(r *rig) (of []*notification.Dispatch) {
-	for _, n := range stage.Of[*notification.Dispatch](&r.dispatcher.Log) {
+	for _, n := range testrig.Of[*notification.Dispatch](&r.dispatcher.Log) {
 		if n.Method == "notifications/resources/updated" {
 			of = append(of, n)
 		}
@@ -103,12 +103,12 @@ func TestSessionOfASilentClientIsParked(t *testing.T) {
 		if got := records(r.status()); got["parked_sessions"] != 1 {
 			t.Errorf("counted %v", got)
 		}
-		if got := stage.Of[telemetry.UpstreamClosed](&r.Events); len(got) != 1 ||
+		if got := testrig.Of[telemetry.UpstreamClosed](&r.Events); len(got) != 1 ||
 			got[0].Cause != "idle_release" {
 			t.Errorf("told %+v", got)
 		}
 		time.Sleep(24 * time.Hour)
-		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) != 0 {
+		if got := testrig.Of[*client.Unused](&r.catalog.Log); len(got) != 0 {
 			t.Fatalf("it ends, and the server's session with it: %+v", got[0])
 		}
 
@@ -158,7 +158,7 @@ func TestParkedSessionThatIsForgotten(t *testing.T) {
 		if got := r.outcome(x); got.Err != nil {
 			t.Error(got.Err)
 		}
-		if got := stage.Of[telemetry.UpstreamStartFailed](&r.Events); len(got) != 0 {
+		if got := testrig.Of[telemetry.UpstreamStartFailed](&r.Events); len(got) != 0 {
 			t.Errorf("told %+v", got)
 		}
 	})
@@ -196,7 +196,7 @@ func TestParkedSessionEnds(t *testing.T) {
 		before := len(r.closed)
 		r.Send("one", otp.Normal)
 		time.Sleep(client.Reattach + time.Second)
-		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) == 0 {
+		if got := testrig.Of[*client.Unused](&r.catalog.Log); len(got) == 0 {
 			t.Fatal("nobody uses it, and nobody hears of that")
 		}
 		p = r.dial() // taken by the goroutine that ends the session
@@ -212,7 +212,7 @@ func TestParkedSessionEnds(t *testing.T) {
 // resume, a session of HTTP+SSE would end with its connection, and a shared connection has other
 // users.
 func TestReleaseWithoutParking(t *testing.T) {
-	unused := func(r *rig) int { return len(stage.Of[*client.Unused](&r.catalog.Log)) }
+	unused := func(r *rig) int { return len(testrig.Of[*client.Unused](&r.catalog.Log)) }
 	run(t, own, func(r *rig) {
 		p, up := mcptest.NewPeer(r.T)
 		r.dials <- dial{up: unmindful{up}}
@@ -272,7 +272,7 @@ func TestConnectionStaysForThoseWhoListen(t *testing.T) {
 	run(t, func(o *client.Options) { o.Linger, o.Listened = time.Minute, true }, func(r *rig) {
 		r.ready(`{"tools":{}}`)
 		asks := func() []*notification.HasListeners {
-			return stage.Of[*notification.HasListeners](&r.dispatcher.Log)
+			return testrig.Of[*notification.HasListeners](&r.dispatcher.Log)
 		}
 		for n := range 3 {
 			time.Sleep(time.Minute + time.Second)
@@ -283,7 +283,7 @@ func TestConnectionStaysForThoseWhoListen(t *testing.T) {
 			asks()[n].Reply(n < 2)
 			r.Rest()
 		}
-		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) != 1 || got[0].Why != "unused" {
+		if got := testrig.Of[*client.Unused](&r.catalog.Log); len(got) != 1 || got[0].Why != "unused" {
 			t.Errorf("unused: %+v", got)
 		}
 		if asks()[0].Req.Server != "files" {

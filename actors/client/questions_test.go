@@ -9,7 +9,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/internal/drops"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
@@ -23,7 +23,7 @@ const elicits = `{"elicitation":{}}`
 var question = jsonrpc.StringID("q")
 
 // asked returns the questions that a session was sent.
-func asked(b *stage.Box) []*client.Question { return stage.Of[*client.Question](&b.Log) }
+func asked(b *testrig.Box) []*client.Question { return testrig.Of[*client.Question](&b.Log) }
 
 // S1-6, S1-13, F38: a server asks the client whose call it works on: on the call's stream, or
 // during the only call that can be meant. The answer goes back under the server's own id, once.
@@ -81,7 +81,7 @@ func TestAnswersThatAServerDoesNotReadAreTold(t *testing.T) {
 			r.Rest()
 			time.Sleep(drops.Every)
 			r.Rest()
-			dropped := stage.Of[telemetry.ReplyDropped](&r.Events)
+			dropped := testrig.Of[telemetry.ReplyDropped](&r.Events)
 			if len(dropped) == 0 {
 				t.Fatalf("%s: none was dropped", method)
 			}
@@ -230,7 +230,7 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 				p.Ask(m.ID, question, "elicitation/create", `{}`)
 				r.Rest()
 				end(r, p, x)
-				if got := stage.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 ||
+				if got := testrig.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 ||
 					got[0].Question != question || got[0].From != r.Ref("conn") {
 					t.Errorf("withdrawn: %v", got)
 				}
@@ -290,7 +290,7 @@ func TestAnswerEndsItsQuestions(t *testing.T) {
 				r.Rest()
 				p.Reply(m, `{"content":[]}`)
 				r.Rest()
-				withdrawn := stage.Of[*client.Withdrawn](&r.one.Log)
+				withdrawn := testrig.Of[*client.Withdrawn](&r.one.Log)
 				if tt.ends != (len(withdrawn) == 1) || r.outcome(x).Err != nil {
 					t.Errorf("withdrawn %v, outcome %v", withdrawn, r.outcome(x).Err)
 				}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol/jsonrpc"
@@ -27,8 +27,8 @@ func (r *rig) flood(n int, say func(p *mcptest.Peer, i int)) (heard func() int) 
 	}()
 	return func() int {
 		r.Rest()
-		n := len(stage.Of[*notification.Dispatch](&r.dispatcher.Log))
-		for _, e := range stage.Of[telemetry.NotificationDropped](&r.Events) {
+		n := len(testrig.Of[*notification.Dispatch](&r.dispatcher.Log))
+		for _, e := range testrig.Of[telemetry.NotificationDropped](&r.Events) {
 			if e.Reason == "queue_full" {
 				n += int(e.Count)
 			}
@@ -57,7 +57,7 @@ func TestFloodOfNewsIsReadAtItsPace(t *testing.T) {
 		if got, want := heard(), client.UnsolicitedBurst+client.UnsolicitedRate+1; got != want {
 			t.Errorf("%d lines were read in the end, want %d", got, want)
 		}
-		if told := stage.Of[telemetry.UpstreamPaced](&r.Events); len(told) != 1 ||
+		if told := testrig.Of[telemetry.UpstreamPaced](&r.Events); len(told) != 1 ||
 			told[0].Server != "files" || told[0].For != time.Second {
 			t.Errorf("told of %v", told)
 		}

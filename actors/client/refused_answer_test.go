@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
@@ -69,7 +69,7 @@ func TestCallWhoseAnswerIsRefusedEnds(t *testing.T) {
 				}
 				r.refusedAnswer(p, during, streamable.Undelivered{Err: tt.err})
 				p.ExpectNothing(client.RefusedAnswerWait - time.Second)
-				if got := stage.Of[telemetry.ReplyDropped](&r.Events); len(got) != 1 ||
+				if got := testrig.Of[telemetry.ReplyDropped](&r.Events); len(got) != 1 ||
 					got[0].Reason != "refused" ||
 					got[0].Method != "elicitation/create" {
 					t.Errorf("told of %+v", got)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/mcptest"
@@ -253,7 +253,7 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 				if err := r.Tree.Shutdown(r.T.Context()); err != nil {
 					t.Error(err)
 				}
-				if got := fmt.Sprint(x.Sink.(*stage.Sink).End().Error); !strings.Contains(got, play.text) ||
+				if got := fmt.Sprint(x.Sink.(*testrig.Sink).End().Error); !strings.Contains(got, play.text) ||
 					strings.Contains(got, "secret") {
 					t.Errorf("the call: %s, want %q", got, play.text)
 				}
@@ -333,7 +333,7 @@ func TestBrokenAnswerSaysWhatIsWrong(t *testing.T) {
 
 // updates returns the resources of which clients were told that they have changed.
 func (r *rig) updates() (uris []string) {
-	for _, n := range stage.Of[*notification.Dispatch](&r.dispatcher.Log) {
+	for _, n := range testrig.Of[*notification.Dispatch](&r.dispatcher.Log) {
 		if n.Method == "notifications/resources/updated" {
 			uris = append(uris, n.URI)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/gateway/catalog"
 	"mcpd/internal/mcptest"
@@ -111,7 +111,7 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 		if got := r.outcome(x); got.Err != nil {
 			t.Errorf("the call: %v", got.Err)
 		}
-		if ended := stage.Of[telemetry.UpstreamExited](&r.Events); len(ended) > 0 {
+		if ended := testrig.Of[telemetry.UpstreamExited](&r.Events); len(ended) > 0 {
 			t.Errorf("told %+v", ended)
 		}
 	})
@@ -146,7 +146,7 @@ func TestRestartOfAServerCarriesOverWhatWaits(t *testing.T) {
 			if former.Close(nil); r.Ref("conn").Incarnation() != 1 {
 				t.Errorf("%s: incarnation %d", name, r.Ref("conn").Incarnation())
 			}
-			for _, e := range stage.Of[telemetry.UpstreamExited](&r.Events) {
+			for _, e := range testrig.Of[telemetry.UpstreamExited](&r.Events) {
 				if !e.Routine {
 					t.Errorf("%s: told %+v, although the command is", name, e)
 				}

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/gateway/tenant"
 	"mcpd/internal/mcptest"
@@ -24,10 +24,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rig is a connection with scripted servers at its other end, one for each dial, and boxes in place
 // of its neighbours.
 type rig struct {
-	*stage.Stage
-	dispatcher, catalog stage.Box
-	one, two            stage.Box // sessions
-	dials, others       chan dial // of the connection, and of another instance of its server
+	*testrig.Rig
+	dispatcher, catalog testrig.Box
+	one, two            testrig.Box // sessions
+	dials, others       chan dial   // of the connection, and of another instance of its server
 	next                uint64
 	closed              chan transport.Upstream
 	other               func() otp.Child // the row of another instance
@@ -60,8 +60,8 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 	r.table = request.NewTable(request.Options{Pending: func() int {
 		return 1 << 20
 	}, Meter: &r.books})
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		r.Stage, r.dials, r.others, r.closed = s, make(chan dial, 10), make(chan dial,
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
+		r.Rig, r.dials, r.others, r.closed = s, make(chan dial, 10), make(chan dial,
 			10), make(chan transport.Upstream, 100)
 		connection := func(instance uint8, dials chan dial) otp.Behaviour {
 			o := client.Options{
@@ -105,7 +105,7 @@ func run(t *testing.T, change setup, test func(r *rig)) {
 				return s.Stalls.Behaviour("conn", connection(0, r.dials))
 			})},
 		}
-	}, func(*stage.Stage) { test(r) })
+	}, func(*testrig.Rig) { test(r) })
 }
 
 // server returns the other end of the next dial.
@@ -149,7 +149,7 @@ func (r *rig) attach(session string) {
 // attachAs makes the session that has this row for its actor use the connection.
 func (r *rig) attachAs(session, row string) {
 	r.T.Helper()
-	if _, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn",
+	if _, err := testrig.Ask[client.AttachRequest, struct{}](r.Rig, "conn",
 		client.AttachRequest{Session: session, Ref: r.Ref(row)}); err != nil {
 		r.T.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func (r *rig) untaken(session, method, params string) *request.Exchange {
 		ID: r.next, Session: session, Owner: r.Ref(session), Version: protocol.V20251125,
 		Downstream: jsonrpc.IntID(1),
 		Server:     "files", Upstream: r.Ref("conn"), Method: method, Params: jsontext.Value(params),
-		Sink: &stage.Sink{},
+		Sink: &testrig.Sink{},
 	}
 }
 
@@ -240,14 +240,14 @@ type ended struct {
 }
 
 // books records the outcomes of exchanges.
-type books struct{ stage.Log }
+type books struct{ testrig.Log }
 
 func (b *books) Begin(*request.Exchange) {}
 
 func (b *books) End(x *request.Exchange, o request.Outcome) { b.Add(&ended{o, x.ID, x}) }
 
 // outcomes returns the exchanges that have ended, in order.
-func (r *rig) outcomes() []*ended { return stage.Of[*ended](&r.books.Log) }
+func (r *rig) outcomes() []*ended { return testrig.Of[*ended](&r.books.Log) }
 
 // outcome returns the outcome of one exchange, of which there must be exactly one.
 func (r *rig) outcome(x *request.Exchange) *ended {
@@ -275,7 +275,7 @@ func (r *rig) report() *client.Report {
 }
 
 // reports returns the reports to the catalogue.
-func (r *rig) reports() []*client.Report { return stage.Of[*client.Report](&r.catalog.Log) }
+func (r *rig) reports() []*client.Report { return testrig.Of[*client.Report](&r.catalog.Log) }
 
 // states returns the states that the catalogue was told, each change once.
 func (r *rig) states() (list []client.State) {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
@@ -68,7 +68,7 @@ func TestModernServerAsksALegacyClient(t *testing.T) {
 		if got := r.outcome(x); string(got.Result) != `{"content":[{"type":"text","text":"hello"}]}` {
 			t.Errorf("got %s %v", got.Result, got.Err)
 		}
-		heard := x.Sink.(*stage.Sink).Sent()
+		heard := x.Sink.(*testrig.Sink).Sent()
 		if len(heard) != 1 || string(heard[0].Params) != `{"progressToken":"t","progress":1}` {
 			t.Errorf("the client heard %v", heard)
 		}
@@ -98,7 +98,7 @@ func TestProgressGoesOnInTheNextRound(t *testing.T) {
 		p.Reply(again, `{"resultType":"complete","content":[]}`)
 		r.outcome(x)
 		var got []string
-		for _, m := range x.Sink.(*stage.Sink).Sent() {
+		for _, m := range x.Sink.(*testrig.Sink).Sent() {
 			v, _ := jsonedit.Get(m.Params, "progress")
 			got = append(got, string(v))
 		}
@@ -158,7 +158,7 @@ func TestCancelledWhileAsked(t *testing.T) {
 		p, x, q := asking(r)
 		r.send(&request.Withdraw{ID: x.ID, Reason: "cancelled by the client"})
 		r.Rest()
-		if got := stage.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 || got[0].Question != q.ID {
+		if got := testrig.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 || got[0].Question != q.ID {
 			t.Errorf("withdrawn: %+v", got)
 		}
 		r.send(&client.Answer{Question: q.ID, Result: jsontext.Value(`{"action":"decline"}`)})
@@ -198,7 +198,7 @@ func TestServerEndsWhileItAsks(t *testing.T) {
 		if got := r.outcome(x); protocol.ConditionOf(got.Err) != protocol.ConditionUpstreamLost {
 			t.Errorf("got %v", got.Err)
 		}
-		if got := stage.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 || got[0].Question != q.ID {
+		if got := testrig.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 || got[0].Question != q.ID {
 			t.Errorf("withdrawn: %+v", got)
 		}
 	})

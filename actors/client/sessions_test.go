@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/gateway/quota"
 	"mcpd/gateway/tenant"
@@ -228,7 +228,7 @@ func TestConnectionThatNobodyUsesSaysSo(t *testing.T) {
 				r.call("one")
 				m := p.Expect("tools/call")
 				r.Send("one", otp.Normal)
-				unused := func() []*client.Unused { return stage.Of[*client.Unused](&r.catalog.Log) }
+				unused := func() []*client.Unused { return testrig.Of[*client.Unused](&r.catalog.Log) }
 				time.Sleep(3 * tt.after)
 				if got := unused(); len(got) != 0 {
 					t.Errorf("during a call: %v", got)
@@ -274,7 +274,7 @@ func TestNextConnectionCarriesOn(t *testing.T) {
 		if err := otp.DeleteChild(r.T.Context(), sup, "conn"); err != nil {
 			r.T.Fatal(err)
 		}
-		abandoned := stage.Of[*client.AbandonedState](&r.catalog.Log)
+		abandoned := testrig.Of[*client.AbandonedState](&r.catalog.Log)
 		if len(abandoned) != 1 || abandoned[0].Server != "files" ||
 			abandoned[0].Levels["one"] != "notice" ||
 			!abandoned[0].URIs["test://x"]["one"] || abandoned[0].Sessions["one"] != r.Ref("one") {

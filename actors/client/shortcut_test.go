@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/telemetry"
 )
@@ -86,7 +86,7 @@ func TestShortWayOvertakesNothing(t *testing.T) {
 		}
 		letGo()
 		r.Rest()
-		sink := x.Sink.(*stage.Sink)
+		sink := x.Sink.(*testrig.Sink)
 		if said := sink.Sent(); len(said) != 1 || sink.Word() != "result" {
 			t.Errorf("%v, and then %v", said, sink.Word())
 		}
@@ -104,7 +104,7 @@ func TestLateAnswerOnTheShortWayIsCounted(t *testing.T) {
 		p.Reply(m, `{"content":[]}`)
 		r.Rest()
 		r.outcome(x)
-		dropped := stage.Of[telemetry.ReplyDropped](&r.Events)
+		dropped := testrig.Of[telemetry.ReplyDropped](&r.Events)
 		if len(dropped) != 1 || dropped[0].Reason != "late" || dropped[0].Method != "tools/call" {
 			t.Errorf("%+v", dropped)
 		}

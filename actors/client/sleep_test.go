@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonedit"
@@ -51,11 +51,11 @@ func TestServerThatNothingNeedsSleeps(t *testing.T) {
 		if got := r.report(); got.State != client.Stopped || len(r.closed) != 1 {
 			t.Fatalf("report: %+v", got)
 		}
-		if got := stage.Of[telemetry.UpstreamAsleep](&r.Events); len(got) != 1 ||
+		if got := testrig.Of[telemetry.UpstreamAsleep](&r.Events); len(got) != 1 ||
 			got[0].Server != "files" || got[0].Idle != time.Minute {
 			t.Errorf("told %v", got)
 		}
-		if got := stage.Of[telemetry.UpstreamExited](&r.Events); len(got) != 0 {
+		if got := testrig.Of[telemetry.UpstreamExited](&r.Events); len(got) != 0 {
 			t.Errorf("told as an end: %v", got)
 		}
 		granted := r.wish(client.SubscriptionIntent{Session: "one", Level: "info"})
@@ -120,7 +120,7 @@ func TestServerThatIsNeededDoesNotSleep(t *testing.T) {
 		},
 		"kept task": func(r *rig) func() {
 			r.ready(`{"tools":{}}`)
-			if _, err := stage.Ask[client.AttachRequest, struct{}](r.Stage, "conn",
+			if _, err := testrig.Ask[client.AttachRequest, struct{}](r.Rig, "conn",
 				client.AttachRequest{Session: "two", Ref: r.Ref("two"), Holds: true}); err != nil {
 				r.T.Fatal(err)
 			}
@@ -191,7 +191,7 @@ func TestSleepIsForServersInUse(t *testing.T) {
 		}
 		r.Send("one", otp.Normal)
 		time.Sleep(2 * time.Minute)
-		if got := stage.Of[*client.Unused](&r.catalog.Log); len(got) == 0 {
+		if got := testrig.Of[*client.Unused](&r.catalog.Log); len(got) == 0 {
 			t.Error("nobody uses it, and nobody hears of that")
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/internal/mcptest"
 	"mcpd/protocol"
@@ -244,7 +244,7 @@ func TestHandshakeThatCannotBeCarried(t *testing.T) {
 
 // stream is the reply side of a call whose client can be made to come back.
 type stream struct {
-	stage.Sink
+	testrig.Sink
 	retry time.Duration
 }
 

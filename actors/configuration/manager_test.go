@@ -14,7 +14,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/configuration"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/session"
 	"mcpd/actors/storage"
 	"mcpd/gateway/config"
@@ -27,8 +27,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rig is a host of which only the configuration manager is real: tenants, their catalogues and the
 // session manager record their messages.
 type rig struct {
-	*stage.Stage
-	catalog, sessions stage.Box
+	*testrig.Rig
+	catalog, sessions testrig.Box
 	now               atomic.Pointer[config.Config]
 	applied           atomic.Pointer[configuration.Applied]
 	text              atomic.Pointer[string] // of the file
@@ -56,8 +56,8 @@ func run(t *testing.T, text string, test func(r *rig)) {
 	r.catalog.On = answer
 	r.sessions.On = answer
 	r.text.Store(&text)
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		r.Stage = s
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
+		r.Rig = s
 		c, _, err := r.load()
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func run(t *testing.T, text string, test func(r *rig)) {
 				return spec
 			})},
 		}
-	}, func(*stage.Stage) { test(r) })
+	}, func(*testrig.Rig) { test(r) })
 }
 
 func answer(msg any) {
@@ -122,7 +122,7 @@ func file(tenants ...string) string {
 func (r *rig) reload(text string) (*configuration.Report, error) {
 	r.T.Helper()
 	r.text.Store(&text)
-	return stage.Ask[configuration.ReloadRequest, *configuration.Report](r.Stage, "configuration",
+	return testrig.Ask[configuration.ReloadRequest, *configuration.Report](r.Rig, "configuration",
 		configuration.ReloadRequest{})
 }
 
@@ -145,11 +145,11 @@ func TestReloadAppliesAsAWhole(t *testing.T) {
 		if !r.runs("gamma") {
 			t.Error("the new tenant does not run")
 		}
-		if told := stage.Of[*session.Reload](&r.sessions.Log); len(told) != 1 ||
+		if told := testrig.Of[*session.Reload](&r.sessions.Log); len(told) != 1 ||
 			len(told[0].Req.Changed) != 1 || !told[0].Req.Changed["beta"] {
 			t.Errorf("sessions were told %d times", len(told))
 		}
-		if told := stage.Of[*catalog.Reload](&r.catalog.Log); len(told) != 1 {
+		if told := testrig.Of[*catalog.Reload](&r.catalog.Log); len(told) != 1 {
 			t.Errorf("%d catalogues were told", len(told))
 		}
 		if _, err = r.reload(file("acme", "beta")); err != nil {
@@ -166,7 +166,7 @@ func TestReloadAppliesAsAWhole(t *testing.T) {
 		if r.runs("gamma") || !r.runs("beta") {
 			t.Errorf("runs: gamma %v, beta %v", r.runs("gamma"), r.runs("beta"))
 		}
-		loaded := stage.Of[telemetry.ConfigLoaded](&r.Events)
+		loaded := testrig.Of[telemetry.ConfigLoaded](&r.Events)
 		if len(loaded) != 2 || loaded[1].Generation != 3 ||
 			!strings.Contains(loaded[1].Changes, "tenants.gamma: removed") {
 			t.Errorf("events: %+v", loaded)
@@ -211,10 +211,10 @@ func TestMistakeChangesNothing(t *testing.T) {
 			t.Errorf("error: %v", err)
 		}
 		if r.now.Load() != before || r.applied.Load().Generation != 1 ||
-			len(stage.Of[*session.Reload](&r.sessions.Log)) != 0 {
+			len(testrig.Of[*session.Reload](&r.sessions.Log)) != 0 {
 			t.Error("something has changed")
 		}
-		if e := stage.Of[telemetry.ConfigRejected](&r.Events); len(e) != 1 || e[0].Generation != 1 ||
+		if e := testrig.Of[telemetry.ConfigRejected](&r.Events); len(e) != 1 || e[0].Generation != 1 ||
 			!strings.Contains(e[0].Reason, "serverz") {
 			t.Errorf("events: %+v", e)
 		}
@@ -278,7 +278,7 @@ func TestReloadOutlivesACrash(t *testing.T) {
 				if err != nil || !r.runs("beta") || len(r.now.Load().Tenants) != 2 {
 					t.Fatalf("report: %+v, %v", got, err)
 				}
-				told := stage.Of[*session.Reload](&r.sessions.Log)
+				told := testrig.Of[*session.Reload](&r.sessions.Log)
 				if len(told) == 0 || !told[len(told)-1].Req.Changed["acme"] {
 					t.Errorf("sessions were told %d times", len(told))
 				}

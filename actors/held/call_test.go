@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mcpd/actors/held"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -27,7 +27,7 @@ func TestQuestionBecomesAResult(t *testing.T) {
 		if err != nil || len(required.Inputs) != 2 || r.out.End().ID != jsonrpc.StringID("a") {
 			t.Fatalf("asked %v: %v", r.out.All(), err)
 		}
-		if got := stage.Of[*request.Park](&r.requests.Log); len(got) != 1 || got[0].ID != 7 ||
+		if got := testrig.Of[*request.Park](&r.requests.Log); len(got) != 1 || got[0].ID != 7 ||
 			got[0].For <= park {
 			t.Errorf("parked %v", got)
 		}
@@ -39,7 +39,7 @@ func TestQuestionBecomesAResult(t *testing.T) {
 			string(got[0].Result) != yes || string(got[1].Result) != `{"roots":[]}` {
 			t.Errorf("the server was answered %v", got)
 		}
-		if got := stage.Of[*request.Unpark](&r.requests.Log); len(got) != 1 {
+		if got := testrig.Of[*request.Unpark](&r.requests.Log); len(got) != 1 {
 			t.Errorf("unparked %v", got)
 		}
 		if id, ok := r.calls.Of(out); !ok || id != 7 {
@@ -77,7 +77,7 @@ func TestMissingAnswersAreAskedForAgain(t *testing.T) {
 			t.Errorf("got %v, the server %v", third.All(), r.answers())
 		}
 		parked := 0
-		for _, msg := range stage.Of[any](&r.requests.Log) {
+		for _, msg := range testrig.Of[any](&r.requests.Log) {
 			switch msg.(type) {
 			case *request.Park:
 				parked++

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
 )
@@ -18,7 +18,7 @@ type empty struct{}
 func (empty) Read([]byte) (int, error) { return 0, errors.New("none") }
 
 func tells(r *rig) []*client.ClientNotification {
-	return stage.Of[*client.ClientNotification](&r.conn.Log)
+	return testrig.Of[*client.ClientNotification](&r.conn.Log)
 }
 
 func withdrawn(r *rig, id uint64) *client.Withdrawn {
@@ -155,7 +155,7 @@ func TestCrashOnTheOutcome(t *testing.T) {
 	for _, later := range []bool{false, true} {
 		run(t, func(r *rig) {
 			token := r.asked()
-			var out *stage.Sink
+			var out *testrig.Sink
 			if !later {
 				out = r.retry(token, `{"elicit-1":`+yes+`}`, `{}`)
 			}

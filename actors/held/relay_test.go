@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
 )
@@ -15,7 +15,7 @@ import (
 func TestRelayPassesOn(t *testing.T) {
 	stand(t, func(r *rig) {
 		if _, ok := r.relay.Actor(); ok || r.relay.Filters() || !r.relay.Carries(r.out) ||
-			r.relay.Carries(&stage.Sink{}) {
+			r.relay.Carries(&testrig.Sink{}) {
 			t.Error("it has an actor, or is another request's")
 		}
 		r.say("notifications/progress", `{}`)

@@ -11,7 +11,7 @@ import (
 
 	"mcpd/actors/client"
 	"mcpd/actors/held"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	"mcpd/gateway/quota"
@@ -35,14 +35,14 @@ const (
 // rig is one call, with boxes in place of the request manager and of the connection to the server.
 type rig struct {
 	kept quota.Ledger
-	*stage.Stage
-	requests stage.Box
-	conn     stage.Box
+	*testrig.Rig
+	requests testrig.Box
+	conn     testrig.Box
 	ring     *seal.Ring
 	o        *held.Options
 	x        *request.Exchange
 	relay    *held.Relay
-	out      *stage.Sink // of the client's first request
+	out      *testrig.Sink // of the client's first request
 	calls    session.Calls
 	actor    otp.Ref
 	retries  uint64
@@ -59,13 +59,13 @@ func stand(t *testing.T, test func(r *rig)) { standWith(t, rand.Reader, test) }
 
 func standWith(t *testing.T, random io.Reader, test func(r *rig)) {
 	t.Helper()
-	r := &rig{out: &stage.Sink{}}
+	r := &rig{out: &testrig.Sink{}}
 	var err error
 	if r.ring, err = seal.NewRing(random, seal.Key{ID: "k"}); err != nil {
 		t.Fatal(err)
 	}
-	children := func(s *stage.Stage) []otp.Child {
-		r.Stage = s
+	children := func(s *testrig.Rig) []otp.Child {
+		r.Rig = s
 		template := held.Supervised(otp.Intensity{}, nil)
 		template.Start = otp.SupervisorWith(func(args any) otp.Spec {
 			spec := held.Spec(otp.Intensity{Restarts: 5, Within: 30 * time.Second}, nil, held.Args{})
@@ -81,7 +81,7 @@ func standWith(t *testing.T, random io.Reader, test func(r *rig)) {
 			})},
 		}
 	}
-	stage.Run(t, children, func(s *stage.Stage) {
+	testrig.Run(t, children, func(s *testrig.Rig) {
 		r.o = &held.Options{Ring: r.ring, Instance: "here", Park: func() time.Duration {
 			return park
 		}, Requests: s.Ref("requests"), Kept: r.kept.Account("acme")}
@@ -156,7 +156,7 @@ func (r *rig) asked() string {
 }
 
 // state returns the state in a result that asks the client.
-func (r *rig) state(out *stage.Sink) string {
+func (r *rig) state(out *testrig.Sink) string {
 	r.T.Helper()
 	m := out.End()
 	if mrtr.TypeOf(m.Result) != mrtr.InputRequired {
@@ -167,12 +167,12 @@ func (r *rig) state(out *stage.Sink) string {
 }
 
 // retry lets the client come back with answers under a state.
-func (r *rig) retry(token, answers, meta string) *stage.Sink {
+func (r *rig) retry(token, answers, meta string) *testrig.Sink {
 	r.T.Helper()
 	return r.retryAs(token, answers, meta, every)
 }
 
-func (r *rig) retryAs(token, answers, meta, capabilities string) *stage.Sink {
+func (r *rig) retryAs(token, answers, meta, capabilities string) *testrig.Sink {
 	r.T.Helper()
 	m, out := r.coming(token, answers, meta, capabilities)
 	if err := r.actor.Send(m); err != nil { // as a session does that finds no actor
@@ -182,7 +182,7 @@ func (r *rig) retryAs(token, answers, meta, capabilities string) *stage.Sink {
 	return out
 }
 
-func (r *rig) coming(token, answers, meta, capabilities string) (*held.Retry, *stage.Sink) {
+func (r *rig) coming(token, answers, meta, capabilities string) (*held.Retry, *testrig.Sink) {
 	r.T.Helper()
 	state, err := r.ring.Open(time.Now(), binding, token)
 	if err != nil {
@@ -196,7 +196,7 @@ func (r *rig) coming(token, answers, meta, capabilities string) (*held.Retry, *s
 		r.T.Fatal(err)
 	}
 	r.retries++
-	out := &stage.Sink{}
+	out := &testrig.Sink{}
 	d := &session.Deliver{
 		Message: jsonrpc.Request(jsonrpc.IntID(r.retries), "tools/call",
 			jsontext.Value(`{"_meta":`+meta+`}`)), Out: out, Version: protocol.V20260728,
@@ -219,10 +219,10 @@ func (r *rig) say(method, params string) {
 }
 
 // answers returns the answers that the server got, in order.
-func (r *rig) answers() []*client.Answer { return stage.Of[*client.Answer](&r.conn.Log) }
+func (r *rig) answers() []*client.Answer { return testrig.Of[*client.Answer](&r.conn.Log) }
 
 // cancelled returns how often the request manager was told to withdraw the call.
-func (r *rig) cancelled() int { return len(stage.Of[*request.Cancel](&r.requests.Log)) }
+func (r *rig) cancelled() int { return len(testrig.Of[*request.Cancel](&r.requests.Log)) }
 
 // there reports whether the call still has its actor.
 func (r *rig) there() bool {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/memory"
 	"mcpd/gateway/quota"
 	"mcpd/supervisor/otp"
@@ -28,12 +28,12 @@ func TestManagerNamesWhoKeepsTooMuch(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 		}
 		h.has(900, time.Second)
-		told := stage.Of[telemetry.TenantRefused](&h.Events)
+		told := testrig.Of[telemetry.TenantRefused](&h.Events)
 		if len(told) != 2 || told[0].Tenant != "acme" || told[0].Kept != 300 || told[0].Kinds == "" ||
 			told[0].Count+told[1].Count < 30 {
 			t.Errorf("the log was told %+v", told)
 		}
-		levels := stage.Of[telemetry.MemoryLevel](&h.Events)
+		levels := testrig.Of[telemetry.MemoryLevel](&h.Events)
 		if len(levels) != 1 || !strings.HasPrefix(levels[0].Most, "acme keeps ") {
 			t.Errorf("levels: %+v", levels)
 		}

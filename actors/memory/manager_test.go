@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/memory"
 	"mcpd/gateway/quota"
 	"mcpd/internal/fault"
@@ -21,9 +21,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // host is a manager of 1000 bytes with simulated measurements.
 type host struct {
-	*stage.Stage
+	*testrig.Rig
 	bytes, collections atomic.Uint64 // in use, and so far
-	relieved           stage.Log
+	relieved           testrig.Log
 	level              quota.Memory
 	kept               quota.Ledger
 }
@@ -31,8 +31,8 @@ type host struct {
 func run(t *testing.T, test func(h *host)) {
 	t.Helper()
 	h := &host{}
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		h.Stage = s
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
+		h.Rig = s
 		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
 			return memory.New(memory.Options{
 				Limit: 1000, Level: &h.level, Emit: s.Events.Emit, Holdings: h.kept.Snapshot, Faults: s.Faults,
@@ -43,7 +43,7 @@ func run(t *testing.T, test func(h *host)) {
 				Relieve: func(l quota.Level) { h.relieved.Add(l) },
 			})
 		})}}
-	}, func(*stage.Stage) { test(h) })
+	}, func(*testrig.Rig) { test(h) })
 }
 
 // has lets some time pass with so many bytes in use.
@@ -54,7 +54,7 @@ func (h *host) has(use uint64, while time.Duration) {
 }
 
 func (h *host) levels() (said []string) {
-	for _, e := range stage.Of[telemetry.MemoryLevel](&h.Events) {
+	for _, e := range testrig.Of[telemetry.MemoryLevel](&h.Events) {
 		said = append(said, e.Last+" "+e.Level)
 	}
 	return said
@@ -75,7 +75,7 @@ func TestManagerFollowsWhatIsInUse(t *testing.T) {
 			"critical normal"}; !slices.Equal(got, want) {
 			t.Errorf("said %q, want %q", got, want)
 		}
-		if got, want := slices.Compact(stage.Of[quota.Level](&h.relieved)), []quota.Level{quota.Elevated,
+		if got, want := slices.Compact(testrig.Of[quota.Level](&h.relieved)), []quota.Level{quota.Elevated,
 			quota.Critical}; !slices.Equal(got, want) || h.level.Level() != quota.Normal {
 			t.Errorf("let go at %v, want at %v", got, want)
 		}
@@ -154,14 +154,14 @@ func TestMemoryIsFilled(t *testing.T) {
 	const limit = 96 << 20
 	faults, measure := fault.New(nil), memory.Measured()
 	var level quota.Memory
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
 		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
 			return memory.New(memory.Options{
 				Limit: limit, Level: &level, Emit: s.Events.Emit, Use: measure, Collect: runtime.GC,
 				Relieve: func(quota.Level) {}, Faults: faults,
 			})
 		})}}
-	}, func(*stage.Stage) {
+	}, func(*testrig.Rig) {
 		if _, err := faults.Arm(fault.Fault{Action: fault.Fill, Point: fault.Point{Place: fault.Memory},
 			Percent: 90, Lease: time.Minute}); err != nil {
 			t.Fatal(err)

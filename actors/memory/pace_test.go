@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/memory"
 	"mcpd/gateway/quota"
 	"mcpd/supervisor/otp"
@@ -40,8 +40,8 @@ func TestPace(t *testing.T) {
 // The pace follows the live bytes, without a limit too, and is set when it changes.
 func TestManagerSetsThePace(t *testing.T) {
 	var live atomic.Uint64
-	var set stage.Log
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
+	var set testrig.Log
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
 		return []otp.Child{{ID: "memory", Start: otp.Worker(func() otp.Behaviour {
 			return memory.New(memory.Options{
 				Level: &quota.Memory{}, Emit: s.Events.Emit, Faults: s.Faults, SetGCPercent: func(percent int) {
@@ -50,14 +50,14 @@ func TestManagerSetsThePace(t *testing.T) {
 				Use: func() memory.Use { return memory.Use{Live: live.Load()} },
 			})
 		})}}
-	}, func(s *stage.Stage) {
+	}, func(s *testrig.Rig) {
 		for _, n := range []uint64{0, memory.AllocationStep / 2, memory.AllocationStep / 2,
 			2 * memory.AllocationStep} {
 			live.Store(n)
 			time.Sleep(2 * memory.SampleEvery) // virtual
 			s.Rest()
 		}
-		if got := stage.Of[int](&set); !slices.Equal(got, []int{800, 200, 100}) {
+		if got := testrig.Of[int](&set); !slices.Equal(got, []int{800, 200, 100}) {
 			t.Errorf("set to %v", got)
 		}
 	})

@@ -4,22 +4,22 @@ import (
 	"strconv"
 	"testing"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/supervisor/otp"
 	"mcpd/telemetry"
 )
 
 // onStage runs a dispatcher with a mailbox that has registered for everything.
-func onStage(t *testing.T, test func(s *stage.Stage, box *stage.Box)) {
+func onStage(t *testing.T, test func(s *testrig.Rig, box *testrig.Box)) {
 	t.Helper()
-	box := &stage.Box{}
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
+	box := &testrig.Box{}
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
 		o := notification.Options{Tenant: "acme", Emit: s.Events.Emit}
 		return []otp.Child{{ID: "dispatcher", Start: otp.Worker(func() otp.Behaviour {
 			return notification.New(o)
 		})}, box.Child("box")}
-	}, func(s *stage.Stage) {
+	}, func(s *testrig.Rig) {
 		s.Send("dispatcher", &notification.Register{
 			Method: notification.Any, Handler: notification.Mailbox{Ref: s.Ref("box")},
 		})
@@ -39,7 +39,7 @@ func TestQueueOutlivesACrash(t *testing.T) {
 		{"notification.drain", 0},
 	} {
 		t.Run(tt.kind, func(t *testing.T) {
-			onStage(t, func(s *stage.Stage, box *stage.Box) {
+			onStage(t, func(s *testrig.Rig, box *testrig.Box) {
 				const sent = 3 * notification.Burst
 				s.Break("dispatcher", tt.kind)
 				dispatcher := s.Ref("dispatcher")
@@ -50,7 +50,7 @@ func TestQueueOutlivesACrash(t *testing.T) {
 					}
 				}
 				s.Struck()
-				heard := stage.Of[*notification.Notice](&box.Log)
+				heard := testrig.Of[*notification.Notice](&box.Log)
 				last := -1
 				for _, n := range heard {
 					if i, _ := strconv.Atoi(n.URI); i <= last {
@@ -62,13 +62,13 @@ func TestQueueOutlivesACrash(t *testing.T) {
 				if len(heard) != sent-tt.lost {
 					t.Errorf("%d came, want %d", len(heard), sent-tt.lost)
 				}
-				c, err := stage.Ask[notification.StatsRequest, notification.Counts](s, "dispatcher",
+				c, err := testrig.Ask[notification.StatsRequest, notification.Counts](s, "dispatcher",
 					notification.StatsRequest{})
 				if err != nil || c.Dropped != uint64(tt.lost) || c.Queued != 0 ||
 					c.Delivered != uint64(len(heard)) {
 					t.Errorf("counts %+v, %v", c, err)
 				}
-				if told := stage.Of[telemetry.NotificationDropped](&s.Events); len(told) != tt.lost {
+				if told := testrig.Of[telemetry.NotificationDropped](&s.Events); len(told) != tt.lost {
 					t.Errorf("told of %v", told)
 				}
 			})
@@ -79,12 +79,12 @@ func TestQueueOutlivesACrash(t *testing.T) {
 // A mailbox that is gone is removed, also when it went after a crash of the dispatcher. A full
 // mailbox misses the notification, and the loss is counted.
 func TestMailboxThatIsGoneIsForgotten(t *testing.T) {
-	onStage(t, func(s *stage.Stage, box *stage.Box) {
+	onStage(t, func(s *testrig.Rig, box *testrig.Box) {
 		s.Break("dispatcher", "*notification.Dispatch")
 		s.Send("dispatcher", &notification.Dispatch{Method: "notifications/message"})
 		s.Struck()
 		handlers := func() int {
-			c, err := stage.Ask[notification.StatsRequest, notification.Counts](s, "dispatcher",
+			c, err := testrig.Ask[notification.StatsRequest, notification.Counts](s, "dispatcher",
 				notification.StatsRequest{})
 			if err != nil {
 				t.Error(err)

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/gateway/tenant"
 	"mcpd/supervisor/otp"
@@ -61,7 +61,7 @@ func TestDeliveriesOfOneTurnAreBounded(t *testing.T) {
 // After a crash between two turns of one delivery, no listener gets the notification twice and none
 // is left out.
 func TestDeliveryGoesOnAfterACrash(t *testing.T) {
-	onStage(t, func(s *stage.Stage, box *stage.Box) {
+	onStage(t, func(s *testrig.Rig, box *testrig.Box) {
 		const listeners, sent = 2*notification.MaxDeliveries + 10, 3
 		heard := make([][]string, listeners)
 		for i := range heard {
@@ -82,11 +82,11 @@ func TestDeliveryGoesOnAfterACrash(t *testing.T) {
 				t.Fatalf("listener %d heard %q", i, got)
 			}
 		}
-		if got := stage.Of[*notification.Notice](&box.Log); len(got) != sent ||
+		if got := testrig.Of[*notification.Notice](&box.Log); len(got) != sent ||
 			s.Ref("dispatcher").Incarnation() != 2 {
 			t.Errorf("the mailbox heard %d, incarnation %d", len(got), s.Ref("dispatcher").Incarnation())
 		}
-		if told := stage.Of[telemetry.NotificationDropped](&s.Events); len(told) != 0 {
+		if told := testrig.Of[telemetry.NotificationDropped](&s.Events); len(told) != 0 {
 			t.Errorf("dropped %v", told)
 		}
 	})

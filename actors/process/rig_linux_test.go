@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/process"
 	"mcpd/internal/clock"
 	"mcpd/internal/fault"
@@ -46,7 +46,7 @@ func startWith(t *testing.T, o stdio.SpawnerOptions) *rig {
 			{ID: "manager", Shutdown: 10 * time.Second, Start: otp.Worker(func() otp.Behaviour {
 				return process.New(spawner, r.last)
 			})},
-			new(stage.Box).Child("one"), new(stage.Box).Child("two"),
+			new(testrig.Box).Child("one"), new(testrig.Box).Child("two"),
 		}})
 	if err != nil {
 		t.Fatal(err)

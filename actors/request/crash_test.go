@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/internal/fault"
 	"mcpd/protocol"
@@ -142,7 +142,7 @@ func TestDeadlineOutlivesItsTimer(t *testing.T) {
 
 // fragile is a sink that crashes the first goroutine that delivers an outcome.
 type fragile struct {
-	stage.Sink
+	testrig.Sink
 	crashed bool
 }
 
@@ -173,7 +173,7 @@ func TestCrashAmongSeveralEndsLosesNone(t *testing.T) {
 		if got := r.Ref("manager").Incarnation(); got != 2 {
 			r.T.Fatalf("incarnation %d, want 2", got)
 		}
-		for i, out := range []*stage.Sink{&brittle.Sink, second, third} {
+		for i, out := range []*testrig.Sink{&brittle.Sink, second, third} {
 			if out.Word() != int64(-32009) {
 				t.Errorf("%d: %v", i, out.All())
 			}
@@ -188,7 +188,7 @@ func TestCrashAmongSeveralEndsLosesNone(t *testing.T) {
 }
 
 // client is the owner of an exchange. It outlives the tree.
-type client struct{ stage.Log }
+type client struct{ testrig.Log }
 
 func (c *client) Send(msg any) error { c.Add(msg); return nil }
 
@@ -211,7 +211,7 @@ func TestEndOfTheManagerEndsItsExchanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(r *rig) {
-				owner, outs := &client{}, []*stage.Sink{{}, {}}
+				owner, outs := &client{}, []*testrig.Sink{{}, {}}
 				for i, out := range outs {
 					r.send(&request.Submit{Exchange: &request.Exchange{
 						ID: uint64(i), Session: "s", Owner: owner, Version: protocol.V20251125,
@@ -226,7 +226,7 @@ func TestEndOfTheManagerEndsItsExchanges(t *testing.T) {
 						t.Errorf("%d: got %v", i, out.All())
 					}
 				}
-				if got := len(stage.Of[request.Done](&owner.Log)); got != len(outs) {
+				if got := len(testrig.Of[request.Done](&owner.Log)); got != len(outs) {
 					t.Errorf("%d done, want each once", got)
 				}
 				if got := r.inFlight(); got != 0 {
@@ -244,7 +244,7 @@ func TestManagerStartsWithoutExchangesItCannotLiveWith(t *testing.T) {
 		_, first := r.submit("s")
 		_, second := r.submit("s")
 		r.DropsState("manager", "*request.Park", func() { r.send(&request.Park{}) })
-		for i, out := range []*stage.Sink{first, second} {
+		for i, out := range []*testrig.Sink{first, second} {
 			if len(out.All()) != 1 || out.Word() != int64(-32008) {
 				t.Errorf("%d: got %v", i, out.All())
 			}
@@ -262,7 +262,7 @@ func TestManagerStartsWithoutExchangesItCannotLiveWith(t *testing.T) {
 
 // hopeless is a sink, and a renamer, that crashes every caller.
 type hopeless struct {
-	stage.Sink
+	testrig.Sink
 }
 
 func (*hopeless) Finish(jsonrpc.Message) bool         { panic("asked to") }
@@ -276,7 +276,7 @@ func TestOutcomeThatCrashesLeavesNothing(t *testing.T) {
 	for name, sound := range map[string]bool{"its words": true, "its sink": false} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(r *rig) {
-				h, sink := &hopeless{}, &stage.Sink{}
+				h, sink := &hopeless{}, &testrig.Sink{}
 				x := &request.Exchange{
 					ID: 99, Session: "s", Owner: r.Ref("owner"), Version: protocol.V20251125,
 					Downstream: jsonrpc.IntID(1), Server: "files", Upstream: r.Ref("conn"), Method: "tools/call",

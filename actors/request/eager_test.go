@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -49,7 +49,7 @@ func TestAnExchangeIsOverBeforeItsUpstreamIsTold(t *testing.T) {
 	sys := otp.NewSystem(otp.Options{Scheduler: eager{}})
 	defer sys.Close()
 	u := &upstream{ended: make(chan bool, 1)}
-	var owner stage.Box
+	var owner testrig.Box
 	metrics := telemetry.NewMetrics(telemetry.MetricsOptions{})
 	meter := request.NewMeters(func(server, method string) *telemetry.Requests {
 		return metrics.Requests("acme", server, method)
@@ -69,7 +69,7 @@ func TestAnExchangeIsOverBeforeItsUpstreamIsTold(t *testing.T) {
 		ID: 1, Session: "s", Owner: top.Child("owner"), Version: protocol.V20251125,
 		Downstream: jsonrpc.IntID(1), Server: "files",
 		Upstream: top.Child("conn"), Method: "tools/call", Arrived: time.Now(), Timeout: time.Hour,
-		MaxTimeout: time.Hour, Sink: &stage.Sink{},
+		MaxTimeout: time.Hour, Sink: &testrig.Sink{},
 	}
 	manager := top.Child("manager")
 	if err := manager.Send(&request.Submit{Exchange: u.x}); err != nil {

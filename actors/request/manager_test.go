@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -177,7 +177,7 @@ func TestFullManagerRefuses(t *testing.T) {
 		if out.Word() != int64(-32010) || !slices.Contains(r.done(), fourth.ID) || len(r.written()) != 3 {
 			t.Errorf("got %v, done %v, %d forwarded", out.All(), r.done(), len(r.written()))
 		}
-		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 1 ||
+		if told := testrig.Of[telemetry.Rejected](&r.Events); len(told) != 1 ||
 			told[0].Where.Tenant != "acme" || told[0].Reason == "" {
 			t.Errorf("events: %v, want one that says so", told)
 		}
@@ -200,7 +200,7 @@ func TestPrincipalIsBounded(t *testing.T) {
 			protocol.RetryAfter(got[0].Error) != time.Second || !slices.Contains(r.done(), second.ID) {
 			t.Errorf("one too many: %v, done %v", got, r.done())
 		}
-		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 1 ||
+		if told := testrig.Of[telemetry.Rejected](&r.Events); len(told) != 1 ||
 			told[0].Reason != "rate_limited" {
 			t.Errorf("events: %v, want one that says so", told)
 		}
@@ -262,7 +262,7 @@ func TestBytesInFlightAreBounded(t *testing.T) {
 		if got := r.kept.Account("acme").Holding(); got.Kept != 0 || got.Refused != 2 {
 			t.Errorf("when all have their outcome: %+v", got)
 		}
-		if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 2 ||
+		if told := testrig.Of[telemetry.Rejected](&r.Events); len(told) != 2 ||
 			told[0].Reason != "overloaded" {
 			t.Errorf("events: %v, want two that say so", told)
 		}
@@ -360,7 +360,7 @@ func TestStopAnswersEverything(t *testing.T) {
 		if err := r.Tree.Shutdown(r.T.Context()); err != nil {
 			t.Error(err)
 		}
-		for _, out := range []*stage.Sink{a, b} {
+		for _, out := range []*testrig.Sink{a, b} {
 			if out.Word() != int64(-32008) {
 				t.Errorf("got %v", out.All())
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/goleak"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/gateway/quota"
 	"mcpd/protocol"
@@ -23,8 +23,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rig is a request manager with room for three exchanges, with boxes in place of a connection and a
 // session.
 type rig struct {
-	*stage.Stage
-	conn, other, owner stage.Box
+	*testrig.Rig
+	conn, other, owner testrig.Box
 	codes              chan int64 // codes of errors, as they are counted
 	metrics            *telemetry.Metrics
 	kept               quota.Ledger
@@ -42,8 +42,8 @@ func run(t *testing.T, test func(r *rig)) {
 	t.Helper()
 	r := &rig{}
 	r.kept.Bound(quota.Bounds{Tenants: 1, Total: 1000})
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		r.Stage, r.codes = s, make(chan int64, 10)
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
+		r.Rig, r.codes = s, make(chan int64, 10)
 		r.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{})
 		o := request.Options{
 			Tenant: "acme", Pending: r.pendingNow, Account: r.kept.Account("acme"), OfPrincipal: func() int {
@@ -59,7 +59,7 @@ func run(t *testing.T, test func(r *rig)) {
 			})}, r.conn.Child("conn"), {ID: "other", Start: s.Stalls.Worker("other",
 				r.other.Behaviour)}, r.owner.Child("owner"),
 		}
-	}, func(*stage.Stage) { test(r) })
+	}, func(*testrig.Rig) { test(r) })
 }
 
 func (r *rig) pendingNow() int {
@@ -70,10 +70,10 @@ func (r *rig) pendingNow() int {
 }
 
 // submit submits an exchange with ten seconds for its response and thirty in all.
-func (r *rig) submit(session string) (*request.Exchange, *stage.Sink) {
+func (r *rig) submit(session string) (*request.Exchange, *testrig.Sink) {
 	r.T.Helper()
 	r.next++
-	out := &stage.Sink{}
+	out := &testrig.Sink{}
 	params := r.params
 	if params == nil {
 		params = jsontext.Value(`{"name":"t"}`)
@@ -95,7 +95,7 @@ func (r *rig) submit(session string) (*request.Exchange, *stage.Sink) {
 }
 
 // large submits an exchange whose params have the given number of bytes.
-func (r *rig) large(bytes int) (*request.Exchange, *stage.Sink) {
+func (r *rig) large(bytes int) (*request.Exchange, *testrig.Sink) {
 	r.T.Helper()
 	r.params = jsontext.Value(`"` + strings.Repeat("x", bytes-2) + `"`)
 	defer func() { r.params = nil }()
@@ -113,18 +113,18 @@ func (r *rig) complete(x *request.Exchange, result string) (first bool) {
 
 // written returns the exchanges that the connection was given.
 func (r *rig) written() (list []*request.Exchange) {
-	for _, f := range stage.Of[*request.Forward](&r.conn.Log) {
+	for _, f := range testrig.Of[*request.Forward](&r.conn.Log) {
 		list = append(list, f.Exchange)
 	}
 	return list
 }
 
 // withdrawn returns the Withdraw messages to the connection.
-func (r *rig) withdrawn() []*request.Withdraw { return stage.Of[*request.Withdraw](&r.conn.Log) }
+func (r *rig) withdrawn() []*request.Withdraw { return testrig.Of[*request.Withdraw](&r.conn.Log) }
 
 // done returns the ids of the exchanges of whose end the session was told.
 func (r *rig) done() (ids []uint64) {
-	for _, d := range stage.Of[request.Done](&r.owner.Log) {
+	for _, d := range testrig.Of[request.Done](&r.owner.Log) {
 		ids = append(ids, d.Exchange.ID)
 	}
 	return ids
@@ -133,7 +133,7 @@ func (r *rig) done() (ids []uint64) {
 // pending returns the exchanges in flight.
 func (r *rig) pending(q request.PendingQuery) []request.Info {
 	r.T.Helper()
-	list, err := stage.Ask[request.PendingQuery, []request.Info](r.Stage, "manager", q)
+	list, err := testrig.Ask[request.PendingQuery, []request.Info](r.Rig, "manager", q)
 	if err != nil {
 		r.T.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/supervisor/otp"
 )
@@ -82,7 +82,7 @@ func TestAStuckConnectionLosesNothingOfItsInstances(t *testing.T) {
 		}
 		r.send(request.NewCancel(r.Ref("manager"), first.ID))
 		r.Rest()
-		if got := stage.Of[*request.Withdraw](&r.other.Log); len(got) != 1 || got[0].ID != first.ID ||
+		if got := testrig.Of[*request.Withdraw](&r.other.Log); len(got) != 1 || got[0].ID != first.ID ||
 			len(r.withdrawn()) != 0 {
 			t.Errorf("the instance was told %v, the connection %v", got, r.withdrawn())
 		}

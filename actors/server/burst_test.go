@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/actors/server"
 	"mcpd/gateway/tenant"
@@ -74,7 +74,7 @@ func TestBurstOfServersIsToldOnce(t *testing.T) {
 					}
 				}
 			}
-			counts, err := stage.Ask[notification.StatsRequest, notification.Counts](r.Stage, "notices",
+			counts, err := testrig.Ask[notification.StatsRequest, notification.Counts](r.Rig, "notices",
 				notification.StatsRequest{})
 			if want := uint64(sessions * len(lists)); err != nil || counts.Delivered != want ||
 				counts.Handlers != sessions {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/internal/fault"
 	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
@@ -257,7 +257,7 @@ func TestErrorsNameResourcesAsTheirClientDoes(t *testing.T) {
 	const nope = "mcpd://files/nope"
 	run(t, func(r *rig) { r.script["files"]["resources/read"] = result(unknown) }, func(r *rig) {
 		u, c := r.ready(`{}`), r.caller(`{}`)
-		for name, ask := range map[string]func(string, string) *stage.Sink{"legacy": u.ask,
+		for name, ask := range map[string]func(string, string) *testrig.Sink{"legacy": u.ask,
 			"modern": c.ask} {
 			out := ask("resources/read", `{"uri":"`+nope+`"}`)
 			if got, _ := jsonedit.GetString(out.End().Error.Data, "uri"); got != nope {

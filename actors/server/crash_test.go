@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/internal/fault"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -154,11 +154,11 @@ func TestRefusalOfAServerIsNoRejection(t *testing.T) {
 			if out := u.ask(method, params); out.Word() != int64(-32601) {
 				t.Errorf("%s: %v", method, out.All())
 			}
-			if told := stage.Of[telemetry.Rejected](&r.Events); len(told) != 0 {
+			if told := testrig.Of[telemetry.Rejected](&r.Events); len(told) != 0 {
 				t.Errorf("%s: the log says %+v", method, told)
 			}
 			if out := u.ask("logging/setLevel", `{"level":"loud"}`); out.Word() != int64(-32602) ||
-				len(stage.Of[telemetry.Rejected](&r.Events)) != 1 {
+				len(testrig.Of[telemetry.Rejected](&r.Events)) != 1 {
 				t.Errorf("%s: a refusal of ours is %v", method, out.All())
 			}
 		})

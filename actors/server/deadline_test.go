@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/protocol/jsonrpc"
 )
 
@@ -20,7 +20,7 @@ func TestDeadlineCountsFromTheArrival(t *testing.T) {
 	}, func(r *rig) {
 		c := r.caller(`{}`)
 		c.server = "files"
-		asked := map[string]*stage.Sink{}
+		asked := map[string]*testrig.Sink{}
 		for method, params := range map[string]string{"tools/call": `{"name":"read"}`, "tools/list": "",
 			"server/discover": ""} {
 			asked[method] = c.ask(method, params)
@@ -75,7 +75,7 @@ func TestCallThatWaitsForItsConnectionIsTakenBack(t *testing.T) {
 		u := r.ready(`{}`)
 		letGo := r.Stalls.Arm("catalog",
 			"*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
-		var outs []*stage.Sink
+		var outs []*testrig.Sink
 		for _, id := range []uint64{101, 102, 103, 103, 104} {
 			outs = append(outs, u.askAs(jsonrpc.IntID(id), "tools/call", `{"name":"files__read"}`))
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/telemetry"
 )
@@ -38,7 +38,7 @@ func (p *peer) complete(elicitation string) {
 func (r *rig) dropped(reason string) (n uint32) {
 	time.Sleep(time.Minute) // they are reported in sums
 	r.Rest()
-	for _, e := range stage.Of[telemetry.NotificationDropped](&r.Events) {
+	for _, e := range testrig.Of[telemetry.NotificationDropped](&r.Events) {
 		if e.Reason == reason {
 			n += e.Count
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/server"
 	"mcpd/gateway/quota"
 	"mcpd/protocol/jsonedit"
@@ -198,11 +198,11 @@ func TestTheAggregateHearsNothingOfExtensions(t *testing.T) {
 		p.Ask(jsonrpc.StringID("q"), "things/ask", `{"what":"?"}`)
 		r.Rest()
 		if got := asked.Sent(); len(got) != 1 || got[0].Method != "things/ask" {
-			t.Fatalf("the question reached %v; the server heard %v", got, stage.Of[jsonrpc.Message](&p.got))
+			t.Fatalf("the question reached %v; the server heard %v", got, testrig.Of[jsonrpc.Message](&p.got))
 		}
 		alice.answer(asked.Sent()[0].ID, `{"so":1}`)
 		r.Rest()
-		if got := stage.Of[jsonrpc.Message](&p.got); !answeredWith(got, `{"so":1}`) {
+		if got := testrig.Of[jsonrpc.Message](&p.got); !answeredWith(got, `{"so":1}`) {
 			t.Errorf("the server heard %v", got)
 		}
 	})
@@ -212,7 +212,7 @@ func TestTheAggregateHearsNothingOfExtensions(t *testing.T) {
 func (r *rig) hearing(method string) (last *peer) {
 	r.T.Helper()
 	r.Rest()
-	for _, p := range stage.Of[*peer](&r.dialled) {
+	for _, p := range testrig.Of[*peer](&r.dialled) {
 		if len(p.heard(method)) > 0 {
 			last = p
 		}
@@ -315,7 +315,7 @@ func TestTheAggregateHearsNothingBesideApps(t *testing.T) {
 			t.Errorf("it heard %v and %v", during.Sent(), all.heard(""))
 		}
 		refused := false
-		for _, m := range stage.Of[jsonrpc.Message](&p.got) {
+		for _, m := range testrig.Of[jsonrpc.Message](&p.got) {
 			refused = refused || m.ID == jsonrpc.StringID("q") && m.Error != nil && m.Error.Code == -32601
 		}
 		if !refused {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -27,7 +27,7 @@ func TestFloodOfNoticesRefusesNothingElse(t *testing.T) {
 	}, func(r *rig) {
 		u, other := r.ready(elicits), r.open("other", "")
 		other.shake(elicits)
-		call := func() *stage.Sink { return u.ask("tools/call", `{"name":"search__find"}`) }
+		call := func() *testrig.Sink { return u.ask("tools/call", `{"name":"search__find"}`) }
 		first, second, third := call(), call(), call()
 		p := r.peer("search")
 		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
@@ -42,7 +42,7 @@ func TestFloodOfNoticesRefusesNothingElse(t *testing.T) {
 		// as long as it takes to read them, in virtual time
 		time.Sleep(flood * time.Second / client.UnsolicitedRate)
 		r.Rest()
-		counts, err := stage.Ask[notification.StatsRequest, notification.Counts](r.Stage, "notices",
+		counts, err := testrig.Ask[notification.StatsRequest, notification.Counts](r.Rig, "notices",
 			notification.StatsRequest{})
 		if err != nil || counts.Delivered < otp.DefaultMailbox/2 ||
 			counts.Delivered > otp.DefaultMailbox/2+1 {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mcpd/actors/catalog"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol/jsonedit"
 	"mcpd/telemetry"
@@ -15,8 +15,8 @@ import (
 // listeners are clients that are subscribed to "files" in every possible way.
 type listeners struct {
 	legacy             *user
-	only, whole, alone *stage.Sink // to its resource, to that and all lists, and at its endpoint
-	inFlight           *stage.Sink
+	only, whole, alone *testrig.Sink // to its resource, to that and all lists, and at its endpoint
+	inFlight           *testrig.Sink
 }
 
 func (r *rig) listeners() (l listeners) {
@@ -42,7 +42,7 @@ func (l listeners) gone(t *testing.T, reason string) {
 	if len(told) != 1 || string(told[0].Params) != `{"uri":"test://x"}` {
 		t.Errorf("a legacy client heard %v", told)
 	}
-	for name, out := range map[string]*stage.Sink{"its resource": l.only, "its endpoint": l.alone} {
+	for name, out := range map[string]*testrig.Sink{"its resource": l.only, "its endpoint": l.alone} {
 		why, _ := jsonedit.GetString(out.End().Result, "_meta", "mcpd/reason")
 		if len(out.All()) != 1 || !strings.Contains(why, reason) {
 			t.Errorf("a subscription to %s ended with %v, want %q", name, out.All(), reason)
@@ -60,7 +60,7 @@ func (l listeners) gone(t *testing.T, reason string) {
 }
 
 // says checks the error of a call.
-func says(t *testing.T, out *stage.Sink, parts ...string) {
+func says(t *testing.T, out *testrig.Sink, parts ...string) {
 	t.Helper()
 	m := out.End()
 	if m.Error == nil {
@@ -80,7 +80,7 @@ func TestQuarantineEndsSubscriptions(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		l := r.listeners()
 		put := catalog.OperateRequest{Server: "files", Verb: catalog.Quarantine}
-		if _, err := stage.Ask[catalog.OperateRequest, catalog.Record](r.Stage, "catalog",
+		if _, err := testrig.Ask[catalog.OperateRequest, catalog.Record](r.Rig, "catalog",
 			put); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestQuarantineOfALoopEndsSubscriptions(t *testing.T) {
 		mute(r, "files")
 		quarantined := func() int { // number of quarantined connections, one for each era
 			connections := map[string]bool{}
-			for _, e := range stage.Of[telemetry.UpstreamQuarantined](&r.Events) {
+			for _, e := range testrig.Of[telemetry.UpstreamQuarantined](&r.Events) {
 				connections[e.Connection] = true
 			}
 			return len(connections)

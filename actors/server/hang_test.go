@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -18,14 +18,14 @@ import (
 type notificationTarget struct {
 	r     *rig
 	users []*user
-	outs  []*stage.Sink
+	outs  []*testrig.Sink
 }
 
 func (s notificationTarget) String() string {
 	var b strings.Builder
-	for i, p := range stage.Of[*peer](&s.r.dialled) {
+	for i, p := range testrig.Of[*peer](&s.r.dialled) {
 		fmt.Fprintf(&b, "\nserver %d:", i)
-		for _, m := range stage.Of[jsonrpc.Message](&p.got) {
+		for _, m := range testrig.Of[jsonrpc.Message](&p.got) {
 			fmt.Fprintf(&b, " %s%s", m.Method, m.ID.Raw())
 		}
 	}
@@ -38,7 +38,7 @@ func (s notificationTarget) String() string {
 	for i, out := range s.outs {
 		fmt.Fprintf(&b, "\nrequest %d: %d sent, then %v", i, len(out.Sent()), out.Word())
 	}
-	inFlight, err := stage.Ask[request.PendingQuery, []request.Info](s.r.Stage, "requests",
+	inFlight, err := testrig.Ask[request.PendingQuery, []request.Info](s.r.Rig, "requests",
 		request.PendingQuery{})
 	fmt.Fprintf(&b, "\nin flight: %d %v", len(inFlight), err)
 	return b.String()
@@ -50,105 +50,105 @@ type hang struct {
 	at   string // its name in the rig
 	kind string // of the message
 	// do causes the message. It returns the requests whose outcomes are checked.
-	do func(r *rig, u *user, p *peer, out *stage.Sink) []*stage.Sink
+	do func(r *rig, u *user, p *peer, out *testrig.Sink) []*testrig.Sink
 }
 
 // hangs has a row for each class of actor, and for each kind of late effect.
 var hangs = []hang{
 	{"a session with a call", "session", "*session.Deliver",
-		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
-			return []*stage.Sink{u.call()}
+		func(_ *rig, u *user, _ *peer, _ *testrig.Sink) []*testrig.Sink {
+			return []*testrig.Sink{u.call()}
 		}},
 	{"a session with a request that it answers", "session", "*session.Deliver",
-		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
-			return []*stage.Sink{u.ask("ping", "")}
+		func(_ *rig, u *user, _ *peer, _ *testrig.Sink) []*testrig.Sink {
+			return []*testrig.Sink{u.ask("ping", "")}
 		}},
 	{"a session with a cancellation", "session", "*session.Deliver",
-		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+		func(_ *rig, u *user, _ *peer, _ *testrig.Sink) []*testrig.Sink {
 			u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
 			return nil
 		}},
 	{"a session with a client that leaves", "session", "*session.Abandoned",
-		func(_ *rig, u *user, _ *peer, out *stage.Sink) []*stage.Sink {
+		func(_ *rig, u *user, _ *peer, out *testrig.Sink) []*testrig.Sink {
 			u.h.Cancel(out)
 			return nil
 		}},
 	{"a session with a question", "session", "*client.Question",
-		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		func(_ *rig, _ *user, p *peer, _ *testrig.Sink) []*testrig.Sink {
 			p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
 			return nil
 		}},
 	{"a session with an answer", "session", "*session.Deliver",
-		func(_ *rig, u *user, p *peer, out *stage.Sink) []*stage.Sink {
+		func(_ *rig, u *user, p *peer, out *testrig.Sink) []*testrig.Sink {
 			p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
 			u.answer(out.Sent()[0].ID, yes)
 			return nil
 		}},
 	{"a session with an announcement", "session", "*notification.Notice",
-		func(r *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		func(r *rig, _ *user, p *peer, _ *testrig.Sink) []*testrig.Sink {
 			p.Notify("notifications/tools/list_changed", `{}`)
 			r.announced()
 			return nil
 		}},
 	{"the request manager with a call", "requests", "*request.Submit",
-		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
-			return []*stage.Sink{u.call()}
+		func(_ *rig, u *user, _ *peer, _ *testrig.Sink) []*testrig.Sink {
+			return []*testrig.Sink{u.call()}
 		}},
 	{"the request manager with a cancellation", "requests", "*request.Cancel",
-		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+		func(_ *rig, u *user, _ *peer, _ *testrig.Sink) []*testrig.Sink {
 			u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
 			return nil
 		}},
 	{"the dispatcher with an announcement", "notices", "*notification.Dispatch",
-		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		func(_ *rig, _ *user, p *peer, _ *testrig.Sink) []*testrig.Sink {
 			p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
 			return nil
 		}},
 	{"the dispatcher as it delivers", "notices", "notification.drain",
-		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		func(_ *rig, _ *user, p *peer, _ *testrig.Sink) []*testrig.Sink {
 			p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
 			return nil
 		}},
 	{"the catalogue that starts a connection", "catalog",
 		"*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]",
-		func(r *rig, _ *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+		func(r *rig, _ *user, _ *peer, _ *testrig.Sink) []*testrig.Sink {
 			other := r.open("other", "")
 			other.shake(`{}`)
-			return []*stage.Sink{other.ask("tools/call", `{"name":"search__find"}`)}
+			return []*testrig.Sink{other.ask("tools/call", `{"name":"search__find"}`)}
 		}},
 	{"the catalogue with news of a server", "catalog", "*client.Report",
-		func(r *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		func(r *rig, _ *user, p *peer, _ *testrig.Sink) []*testrig.Sink {
 			r.script["files"]["tools/list"] = result(`{"tools":[]}`)
 			p.Notify("notifications/tools/list_changed", `{}`)
 			time.Sleep(time.Second)
 			return nil
 		}},
 	{"a connection with a call", "connection", "*request.Forward",
-		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
-			return []*stage.Sink{u.call()}
+		func(_ *rig, u *user, _ *peer, _ *testrig.Sink) []*testrig.Sink {
+			return []*testrig.Sink{u.call()}
 		}},
 	{"a connection with an answer", "connection", "client.inbound",
-		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		func(_ *rig, _ *user, p *peer, _ *testrig.Sink) []*testrig.Sink {
 			p.refuse("tools/call")
 			return nil
 		}},
 	{"a connection with a question", "connection", "client.inbound",
-		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		func(_ *rig, _ *user, p *peer, _ *testrig.Sink) []*testrig.Sink {
 			p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
 			return nil
 		}},
 	{"a connection with an announcement", "connection", "client.inbound",
-		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		func(_ *rig, _ *user, p *peer, _ *testrig.Sink) []*testrig.Sink {
 			p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
 			return nil
 		}},
 	{"a connection with a withdrawal", "connection", "*request.Withdraw",
-		func(_ *rig, u *user, _ *peer, _ *stage.Sink) []*stage.Sink {
+		func(_ *rig, u *user, _ *peer, _ *testrig.Sink) []*testrig.Sink {
 			u.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, u.id))
 			return nil
 		}},
 	{"a connection whose server ends", "connection", "otp.Done",
-		func(_ *rig, _ *user, p *peer, _ *stage.Sink) []*stage.Sink {
+		func(_ *rig, _ *user, p *peer, _ *testrig.Sink) []*testrig.Sink {
 			p.Close()
 			return nil
 		}},
@@ -163,7 +163,7 @@ func TestWhoHungSaysNothingMore(t *testing.T) {
 				u, out, p := asking(r)
 				u.ask("resources/subscribe", `{"uri":"test://x"}`)
 				u.id-- // restoreReleased to the id of the call
-				s := notificationTarget{r: r, users: []*user{u}, outs: []*stage.Sink{out}}
+				s := notificationTarget{r: r, users: []*user{u}, outs: []*testrig.Sink{out}}
 				letGo := r.Stalls.Arm(h.at, h.kind)
 				s.outs = append(s.outs, h.do(r, u, p, out)...)
 				r.Rest()
@@ -217,11 +217,11 @@ func TestWantsOutliveAConnectionThatHung(t *testing.T) {
 // session's actor is replaced, and the call no longer waits for its user. Nothing happens twice
 // when the old actor continues.
 func TestQuestionOfASessionThatHungIsRefused(t *testing.T) {
-	for name, hang := range map[string]func(r *rig, u *user, p *peer, out *stage.Sink){
-		"with the answer": func(_ *rig, u *user, _ *peer, out *stage.Sink) {
+	for name, hang := range map[string]func(r *rig, u *user, p *peer, out *testrig.Sink){
+		"with the answer": func(_ *rig, u *user, _ *peer, out *testrig.Sink) {
 			u.answer(out.Sent()[0].ID, yes)
 		},
-		"with a call": func(_ *rig, u *user, _ *peer, _ *stage.Sink) { u.ask("ping", "") },
+		"with a call": func(_ *rig, u *user, _ *peer, _ *testrig.Sink) { u.ask("ping", "") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, silent, func(r *rig) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/task"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonedit"
@@ -64,7 +64,7 @@ func (r *rig) doing(task string) { r.task.Store(&task) }
 
 func (r *rig) tasksGet(jsontext.Value) string { return *r.task.Load() }
 
-func member(t *testing.T, out *stage.Sink, path ...string) string {
+func member(t *testing.T, out *testrig.Sink, path ...string) string {
 	t.Helper()
 	text, ok := jsonedit.GetString(out.End().Result, path...)
 	if !ok {
@@ -196,7 +196,7 @@ func TestTaskIDsAreTheirOwners(t *testing.T) {
 			t.Errorf("somebody else's list: %v", out.All())
 		}
 		var said []string
-		for name, out := range map[string]*stage.Sink{
+		for name, out := range map[string]*testrig.Sink{
 			"another principal": other.ask("tasks/get", about(id)),
 			"its result":        other.ask("tasks/result", about(id)),
 			"its end":           other.ask("tasks/cancel", about(id)),

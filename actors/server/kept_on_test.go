@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/actors/storage"
 	"mcpd/actors/task"
@@ -313,7 +313,7 @@ func TestBrokenTasksAreDropped(t *testing.T) {
 	left.values["x"] = jsontext.Value(good)
 	run(t, keeps(left, "elsewhere", tasked("optional")), func(r *rig) {
 		dropped := 0
-		for _, d := range stage.Of[telemetry.RecordDropped](&r.Events) {
+		for _, d := range testrig.Of[telemetry.RecordDropped](&r.Events) {
 			if d.Kind == "task" && d.Reason != "" {
 				dropped++
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"weak"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/session"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestAnsweredCallIsLetGo(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.ready(`{}`)
-		first := func() weak.Pointer[stage.Sink] { // it waits for its connection
+		first := func() weak.Pointer[testrig.Sink] { // it waits for its connection
 			out := u.call()
 			if out.Word() != "result" {
 				t.Errorf("got %v", out.All())

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/server"
 	merge "mcpd/gateway/catalog"
 	"mcpd/gateway/quota"
@@ -28,7 +28,7 @@ const (
 
 // news are the methods of the notifications on a subscription. It checks that each carries the
 // subscription's id.
-func news(t *testing.T, out *stage.Sink, id string) (methods []string) {
+func news(t *testing.T, out *testrig.Sink, id string) (methods []string) {
 	t.Helper()
 	for _, m := range out.Sent() {
 		if got, _ := jsonedit.Get(m.Params, "_meta", protocol.MetaSubscriptionID); string(got) != id {
@@ -59,7 +59,7 @@ func (r *rig) announced() {
 }
 
 // granted is the filter of the acknowledgement.
-func granted(out *stage.Sink) string {
+func granted(out *testrig.Sink) string {
 	for _, m := range out.Sent() {
 		if m.Method == acknowledged {
 			filter, _ := jsonedit.Get(m.Params, "notifications")
@@ -77,7 +77,7 @@ func TestListenHearsWhatWasGranted(t *testing.T) {
 		whole := c.ask("subscriptions/listen", everything)
 		tools := c.ask("subscriptions/listen", `{"notifications":{"toolsListChanged":true,"tasks":1}}`)
 		none := c.ask("subscriptions/listen", `{"notifications":{}}`)
-		for out, want := range map[*stage.Sink]string{
+		for out, want := range map[*testrig.Sink]string{
 			whole: `{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["test://x"]}`, tools: `{"toolsListChanged":true}`, none: `{}`,
 		} {
 			if got := granted(out); got != want {
@@ -245,7 +245,7 @@ func TestListenOutlivesTheSessionsActor(t *testing.T) {
 }
 
 // gone is a client that is no longer there.
-type gone struct{ stage.Sink }
+type gone struct{ testrig.Sink }
 
 func (*gone) Send(jsonrpc.Message) error { return errors.New("gone") }
 
@@ -271,7 +271,7 @@ func TestListenOfNobodyEnds(t *testing.T) {
 
 // deafSink accepts the acknowledgement and nothing else.
 type deafSink struct {
-	stage.Sink
+	testrig.Sink
 	told bool
 }
 
@@ -312,7 +312,7 @@ func TestListensAreBounded(t *testing.T) {
 	}
 	run(t, change, func(r *rig) {
 		c := r.caller(`{}`)
-		var last *stage.Sink
+		var last *testrig.Sink
 		for n := range server.MaxListens {
 			if last = c.ask("subscriptions/listen",
 				`{"notifications":{"toolsListChanged":true}}`); granted(last) == "none" {

@@ -7,7 +7,7 @@ import (
 	"mcpd/protocol"
 	"mcpd/telemetry"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 )
 
 // Running work is never refused in favour of new work. When memory is low, a tenant above its share
@@ -54,7 +54,7 @@ func TestLittleMemoryRefusesWhatBegins(t *testing.T) {
 					}
 				}
 				told := 0
-				for _, e := range stage.Of[telemetry.Rejected](&r.Events) {
+				for _, e := range testrig.Of[telemetry.Rejected](&r.Events) {
 					if e.Reason == "overloaded" {
 						told++
 					}

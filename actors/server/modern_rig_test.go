@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/session"
 	"mcpd/protocol"
 	"mcpd/protocol/headers"
@@ -64,15 +64,15 @@ func (c *caller) peer() *session.Handle {
 }
 
 // ask makes a request under the next id.
-func (c *caller) ask(method, params string) *stage.Sink {
+func (c *caller) ask(method, params string) *testrig.Sink {
 	c.r.T.Helper()
 	c.id++
-	out := &stage.Sink{}
+	out := &testrig.Sink{}
 	c.askAs(jsonrpc.IntID(c.id), method, params, out)
 	return out
 }
 
-func (c *caller) askAs(id jsonrpc.ID, method, params string, out *stage.Sink) {
+func (c *caller) askAs(id jsonrpc.ID, method, params string, out *testrig.Sink) {
 	c.r.T.Helper()
 	if params == "" {
 		params = "{}"
@@ -95,20 +95,20 @@ func (c *caller) askAs(id jsonrpc.ID, method, params string, out *stage.Sink) {
 }
 
 // call calls the tool of "files".
-func (c *caller) call() *stage.Sink {
+func (c *caller) call() *testrig.Sink {
 	c.r.T.Helper()
 	return c.ask("tools/call", bound)
 }
 
 // leave simulates that the client of a request has gone.
-func (c *caller) leave(out *stage.Sink) {
+func (c *caller) leave(out *testrig.Sink) {
 	c.r.T.Helper()
 	c.peer().Cancel(out)
 	c.r.Rest()
 }
 
 // state is the requestState of a result that asks the client something.
-func state(t *testing.T, out *stage.Sink) string {
+func state(t *testing.T, out *testrig.Sink) string {
 	t.Helper()
 	m := out.End()
 	if mrtr.TypeOf(m.Result) != mrtr.InputRequired {
@@ -119,7 +119,7 @@ func state(t *testing.T, out *stage.Sink) string {
 }
 
 // retry repeats a request with answers and a state.
-func (c *caller) retry(method, params, token, answers string) *stage.Sink {
+func (c *caller) retry(method, params, token, answers string) *testrig.Sink {
 	c.r.T.Helper()
 	again, err := mrtr.ParseRetry(jsontext.Value(`{"inputResponses":` + answers + `}`))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/server"
 	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
@@ -18,9 +18,9 @@ import (
 // answer.
 func TestEqualIdsOfManyClients(t *testing.T) {
 	run(t, silent, func(r *rig) {
-		var outs []*stage.Sink
+		var outs []*testrig.Sink
 		for range 20 { // more than one session may have
-			outs = append(outs, &stage.Sink{})
+			outs = append(outs, &testrig.Sink{})
 			r.caller(`{}`).askAs(jsonrpc.StringID("same"), "tools/call", bound, outs[len(outs)-1])
 		}
 		p := r.peer("files")
@@ -187,7 +187,7 @@ func TestStandaloneRequestsAreChecked(t *testing.T) {
 			t.Errorf("what nobody offers: %v", out.All())
 		}
 		m := jsonrpc.Request(jsonrpc.IntID(1), "tools/call", []byte(`{"_meta":5}`))
-		bad := &stage.Sink{}
+		bad := &testrig.Sink{}
 		if err := c.peer().Call(r.T.Context(), m, nil, bad); err != nil || bad.Word() != int64(-32602) {
 			t.Errorf("_meta that is none: %v, %v", bad.All(), err)
 		}
@@ -278,7 +278,7 @@ func TestLogLevelOfACall(t *testing.T) {
 		}
 		p.Notify("notifications/message", `{"level":"error","data":"of nobody"}`)
 		for i, tt := range []struct {
-			out  *stage.Sink
+			out  *testrig.Sink
 			want int
 		}{{none, 0}, {few, 1}, {many, 2}, {less, 1}} {
 			if got := tt.out.Sent(); len(got) != tt.want {

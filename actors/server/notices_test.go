@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/internal/fault"
 )
 
@@ -124,7 +124,7 @@ func TestChangedListReachesClients(t *testing.T) {
 		if got := u.heard("notifications/tools/list_changed"); len(got) != 1 {
 			t.Errorf("heard %v", u.heard(""))
 		}
-		var out *stage.Sink
+		var out *testrig.Sink
 		if out = u.ask("tools/call", `{"name":"files__write"}`); out.Word() != "result" {
 			t.Errorf("the new tool: %v", out.All())
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonedit"
@@ -41,7 +41,7 @@ func TestOneInstanceIsOneProcess(t *testing.T) {
 		alice, bob, ui := r.as("alice", `{}`), r.as("bob", elicits), r.as("alice", interfaces)
 		modern := r.caller(`{"sampling":{}}`)
 		modern.principal = "bob"
-		outs := []*stage.Sink{alice.call(), bob.call(), ui.call(), modern.call()}
+		outs := []*testrig.Sink{alice.call(), bob.call(), ui.call(), modern.call()}
 		p := r.peer("files")
 		r.Rest()
 		if n := len(r.peers["files"]); n != 0 {
@@ -82,7 +82,7 @@ func TestOneInstanceIsOneProcess(t *testing.T) {
 func TestQuestionBeyondWhatTheCallerDeclared(t *testing.T) {
 	run(t, one, func(r *rig) {
 		bob, alice, modern := r.as("bob", elicits), r.as("alice", `{}`), r.caller(`{}`)
-		outs := []*stage.Sink{bob.call(), alice.call(), modern.call()}
+		outs := []*testrig.Sink{bob.call(), alice.call(), modern.call()}
 		p := r.peer("files")
 		calls := p.heard("tools/call")
 		for i, call := range calls {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/telemetry"
@@ -21,7 +21,7 @@ import (
 const logs = "notifications/message"
 
 // hears is how many log lines a client got, on the streams of calls or on that of the session.
-func hears(u *user, outs ...*stage.Sink) (n int) {
+func hears(u *user, outs ...*testrig.Sink) (n int) {
 	n = len(u.heard(logs))
 	for _, out := range outs {
 		n += len(out.Sent())
@@ -155,7 +155,7 @@ func (p *peer) dies(text string) {
 }
 
 // words is the standard error and the incident in the data of an error.
-func words(out *stage.Sink) (stderr, incident string) {
+func words(out *testrig.Sink) (stderr, incident string) {
 	if e := out.End().Error; e != nil {
 		stderr, _ = jsonedit.GetString(e.Data, "stderr")
 		incident, _ = jsonedit.GetString(e.Data, "incident")
@@ -182,7 +182,7 @@ func TestLastWordsReachTheirOwner(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			run(t, tt.change, func(r *rig) {
 				users := map[string]*user{"alice": r.as("alice", `{}`), "bob": r.as("bob", `{}`)}
-				outs := map[string]*stage.Sink{}
+				outs := map[string]*testrig.Sink{}
 				var p *peer
 				if who := tt.earlier; who != "" {
 					users[who].call()
@@ -204,7 +204,7 @@ func TestLastWordsReachTheirOwner(t *testing.T) {
 					}
 					incidents[incident] = true
 				}
-				exited := stage.Of[telemetry.UpstreamExited](&r.Events)
+				exited := testrig.Of[telemetry.UpstreamExited](&r.Events)
 				if len(exited) != 1 || exited[0].Stderr != text || !incidents[exited[0].Incident] ||
 					len(incidents) != 1 {
 					t.Errorf("the operator is told %+v, callers of %v", exited, incidents)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/transport"
@@ -19,7 +19,7 @@ type script map[string]func(params jsontext.Value) string
 // peer is a server that follows a script and records what it receives.
 type peer struct {
 	end pipe.Server
-	got stage.Log
+	got testrig.Log
 }
 
 // serve answers until the connection ends.
@@ -92,7 +92,7 @@ func (p *peer) Close() { p.end.Close(nil) }
 
 // heard is the list of received messages of a method.
 func (p *peer) heard(method string) (list []jsonrpc.Message) {
-	for _, m := range stage.Of[jsonrpc.Message](&p.got) {
+	for _, m := range testrig.Of[jsonrpc.Message](&p.got) {
 		if m.Method == method {
 			list = append(list, m)
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/telemetry"
@@ -110,7 +110,7 @@ func TestInitializeOffersWhatTheServersHave(t *testing.T) {
 			rec.Client.Name != "user" || rec.Ready {
 			t.Errorf("record %+v", rec)
 		}
-		if told := stage.Of[telemetry.SessionOpened](&r.Events); len(told) != 1 ||
+		if told := testrig.Of[telemetry.SessionOpened](&r.Events); len(told) != 1 ||
 			told[0].Revision != "2025-03-26" {
 			t.Errorf("events %+v", told)
 		}
@@ -168,7 +168,7 @@ func TestSessionThatIsNotInitializedInTimeEnds(t *testing.T) {
 		if _, there := r.index.Get(done.h.ID()); !there {
 			t.Error("the one that is initialized is gone")
 		}
-		if closed := stage.Of[telemetry.SessionClosed](&r.Events); len(closed) == 0 ||
+		if closed := testrig.Of[telemetry.SessionClosed](&r.Events); len(closed) == 0 ||
 			closed[0].Cause != telemetry.ClosedUninitialized {
 			t.Errorf("events %+v", closed)
 		}

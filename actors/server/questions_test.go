@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/server"
 	"mcpd/protocol/jsonedit"
 	"mcpd/protocol/jsonrpc"
@@ -15,7 +15,7 @@ import (
 const elicits = `{"elicitation":{}}`
 
 // asking is a client with a call in progress, during which the test lets the server ask.
-func asking(r *rig) (*user, *stage.Sink, *peer) {
+func asking(r *rig) (*user, *testrig.Sink, *peer) {
 	r.T.Helper()
 	u := r.ready(elicits)
 	out := u.call()

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/session"
 	"mcpd/internal/fault"
 	"mcpd/protocol/jsonrpc"
@@ -38,7 +38,7 @@ func (u *user) left(label string) {
 	if _, there := u.r.System.Whereis("top/server_sup/" + u.h.Row()); there {
 		u.r.T.Errorf("%s: its row is there", label)
 	}
-	err := u.h.Deliver(u.r.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), &stage.Sink{})
+	err := u.h.Deliver(u.r.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), &testrig.Sink{})
 	if !errors.Is(err, streamable.ErrNoSession) {
 		u.r.T.Errorf("%s: its handle takes messages: %v", label, err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/session"
 	"mcpd/gateway/tenant"
 	"mcpd/protocol/jsonrpc"
@@ -25,12 +25,12 @@ func (r *rig) reload(change func(servers []tenant.Server) []tenant.Server) {
 	before := r.tenant
 	r.tenant.Servers = change(slices.Clone(r.tenant.Servers))
 	r.tenant.Removed = r.tenant.RemovedSince(&before)
-	if _, err := stage.Ask[catalog.ReloadRequest, struct{}](r.Stage, "catalog",
+	if _, err := testrig.Ask[catalog.ReloadRequest, struct{}](r.Rig, "catalog",
 		catalog.ReloadRequest{}); err != nil {
 		r.T.Fatal(err)
 	}
 	told := session.ReloadRequest{Changed: map[string]bool{"acme": true}}
-	if _, err := stage.Ask[session.ReloadRequest, struct{}](r.Stage, "sessions", told); err != nil {
+	if _, err := testrig.Ask[session.ReloadRequest, struct{}](r.Rig, "sessions", told); err != nil {
 		r.T.Fatal(err)
 	}
 	r.Rest()
@@ -87,7 +87,7 @@ func TestCallsMoveToTheNewConnection(t *testing.T) {
 		now.finish()
 		old.finish()
 		r.Rest()
-		for _, out := range []*stage.Sink{before, beside, after} {
+		for _, out := range []*testrig.Sink{before, beside, after} {
 			if out.Word() != "result" {
 				t.Errorf("call: %v", out.All())
 			}

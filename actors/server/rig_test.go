@@ -14,7 +14,7 @@ import (
 	"mcpd/actors/catalog"
 	"mcpd/actors/client"
 	"mcpd/actors/held"
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/notification"
 	"mcpd/actors/request"
 	"mcpd/actors/server"
@@ -43,7 +43,7 @@ var budget = otp.Intensity{Restarts: 5, Within: 30 * time.Second}
 // rig is a tenant as in the host, without transports. All actors are real, the servers are scripted
 // peers, and the clients are the tests themselves.
 type rig struct {
-	*stage.Stage
+	*testrig.Rig
 	tasks  task.Index
 	memory quota.Memory
 	kept   *quota.Ledger
@@ -53,7 +53,7 @@ type rig struct {
 	script map[string]script // script of each server; a server without one never answers
 	// peers are the servers' ends of the connections, in the order of dialling.
 	peers      map[string]chan *peer
-	dialled    stage.Log // all of them
+	dialled    testrig.Log // all of them
 	tenant     tenant.Tenant
 	held       *held.Options
 	home       string       // where the servers survive their host; empty for nowhere
@@ -128,13 +128,13 @@ func run(t *testing.T, change func(r *rig), test func(r *rig)) {
 	if change != nil {
 		change(r)
 	}
-	stage.Run(t, r.children, func(*stage.Stage) {
+	testrig.Run(t, r.children, func(*testrig.Rig) {
 		time.Sleep(time.Second) // the pools start after the catalogue
 		test(r)
 	})
 }
 
-func (r *rig) children(s *stage.Stage) []otp.Child {
+func (r *rig) children(s *testrig.Rig) []otp.Child {
 	ring, err := seal.NewRing(rand.Reader, seal.Key{ID: "k"})
 	if err != nil {
 		s.T.Fatal(err)
@@ -142,7 +142,7 @@ func (r *rig) children(s *stage.Stage) []otp.Child {
 	r.held = &held.Options{Ring: ring, Instance: "here", Park: func() time.Duration {
 		return r.tenant.Limits.InputTimeout
 	}}
-	r.Stage, r.peers = s, map[string]chan *peer{
+	r.Rig, r.peers = s, map[string]chan *peer{
 		"files": make(chan *peer, 100), "search": make(chan *peer, 100),
 	}
 	for _, config := range r.tenant.Servers {
@@ -325,7 +325,7 @@ func (r *rig) connection(
 type user struct {
 	r      *rig
 	h      *session.Handle
-	pushed stage.Log
+	pushed testrig.Log
 	stall  chan struct{} // if it is set, the client reads nothing until it is closed
 	id     uint64
 }
@@ -378,15 +378,15 @@ func greeting(version, capabilities string) string {
 }
 
 // ask makes a request under the next id.
-func (u *user) ask(method, params string) *stage.Sink {
+func (u *user) ask(method, params string) *testrig.Sink {
 	u.r.T.Helper()
 	u.id++
 	return u.askAs(jsonrpc.IntID(u.id), method, params)
 }
 
-func (u *user) askAs(id jsonrpc.ID, method, params string) *stage.Sink {
+func (u *user) askAs(id jsonrpc.ID, method, params string) *testrig.Sink {
 	u.r.T.Helper()
-	out := &stage.Sink{}
+	out := &testrig.Sink{}
 	if err := u.h.Deliver(u.r.T.Context(), jsonrpc.Request(id, method, jsontext.Value(params)),
 		out); err != nil {
 		u.r.T.Errorf("%s: %v", method, err)
@@ -415,7 +415,7 @@ func (u *user) answer(id jsonrpc.ID, text string) {
 
 // heard is the list of pushed messages with this method, or all if it is empty.
 func (u *user) heard(method string) (list []jsonrpc.Message) {
-	for _, n := range stage.Of[note](&u.pushed) {
+	for _, n := range testrig.Of[note](&u.pushed) {
 		if method == "" || n.Method == method {
 			list = append(list, n.Message)
 		}
@@ -424,7 +424,7 @@ func (u *user) heard(method string) (list []jsonrpc.Message) {
 }
 
 // call calls the tool of "files".
-func (u *user) call() *stage.Sink {
+func (u *user) call() *testrig.Sink {
 	u.r.T.Helper()
 	return u.ask("tools/call", `{"name":"files__read"}`)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/protocol/rounds"
@@ -55,7 +55,7 @@ func TestPeerLastsAsLongAsItsCalls(t *testing.T) {
 		time.Sleep(50 * time.Second)
 		p.elicit(jsonrpc.IntID(1))
 		time.Sleep(4*time.Minute + 40*time.Second)
-		if n, err := stage.Ask[request.PendingQuery, []request.Info](r.Stage, "requests",
+		if n, err := testrig.Ask[request.PendingQuery, []request.Info](r.Rig, "requests",
 			request.PendingQuery{}); err != nil || len(n) != 1 {
 			t.Errorf("in flight %v, %v", n, err)
 		}
@@ -80,12 +80,12 @@ func TestCallThatNeedsAVisitIsMadeAnew(t *testing.T) {
 		times = 2
 		token := state(t, c.call())
 		p := r.peer("files")
-		for name, again := range map[string]func() *stage.Sink{
-			"tampered": func() *stage.Sink { return c.retry("tools/call", bound, token+"x", agreed) },
-			"other arguments": func() *stage.Sink {
+		for name, again := range map[string]func() *testrig.Sink{
+			"tampered": func() *testrig.Sink { return c.retry("tools/call", bound, token+"x", agreed) },
+			"other arguments": func() *testrig.Sink {
 				return c.retry("tools/call", `{"name":"files__read","arguments":{"a":1}}`, token, agreed)
 			},
-			"no answer": func() *stage.Sink { return c.retry("tools/call", bound, token, `{"0":7}`) },
+			"no answer": func() *testrig.Sink { return c.retry("tools/call", bound, token, `{"0":7}`) },
 		} {
 			if out := again(); out.Word() != int64(-32602) {
 				t.Errorf("%s: %v", name, out.All())
@@ -93,7 +93,7 @@ func TestCallThatNeedsAVisitIsMadeAnew(t *testing.T) {
 		}
 		other := *c
 		other.capabilities = `{"elicitation":{}}`
-		for name, out := range map[string]*stage.Sink{
+		for name, out := range map[string]*testrig.Sink{
 			"declined":  c.retry("tools/call", bound, token, `{"0":{"action":"decline"}}`),
 			"cancelled": c.retry("tools/call", bound, token, `{"0":{"action":"cancel"}}`),
 			"withdrawn": other.retry("tools/call", bound, token, agreed),

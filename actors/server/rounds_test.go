@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/internal/fault"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -38,33 +38,33 @@ func TestServerAsksAClientWithoutASession(t *testing.T) {
 // A state is valid only for its principal, its request and its host, unchanged and once.
 func TestStateIsBound(t *testing.T) {
 	const answer = `{"elicit-1":` + yes + `}`
-	for name, again := range map[string]func(c *caller, token string) *stage.Sink{
-		"tampered": func(c *caller, token string) *stage.Sink {
+	for name, again := range map[string]func(c *caller, token string) *testrig.Sink{
+		"tampered": func(c *caller, token string) *testrig.Sink {
 			return c.retry("tools/call", bound, token+"-TAMPERED", answer)
 		},
-		"other arguments": func(c *caller, token string) *stage.Sink {
+		"other arguments": func(c *caller, token string) *testrig.Sink {
 			return c.retry("tools/call", `{"name":"files__read","arguments":{"a":1}}`, token, answer)
 		},
-		"other method": func(c *caller, token string) *stage.Sink {
+		"other method": func(c *caller, token string) *testrig.Sink {
 			return c.retry("prompts/get", `{"name":"files__greet"}`, token, answer)
 		},
-		"other principal": func(c *caller, token string) *stage.Sink {
+		"other principal": func(c *caller, token string) *testrig.Sink {
 			other := *c
 			other.principal = "else"
 			return other.retry("tools/call", bound, token, answer)
 		},
-		"earlier host": func(c *caller, token string) *stage.Sink {
+		"earlier host": func(c *caller, token string) *testrig.Sink {
 			c.r.held.Instance = "there"
 			return c.retry("tools/call", bound, token, answer)
 		},
-		"expired": func(c *caller, token string) *stage.Sink {
+		"expired": func(c *caller, token string) *testrig.Sink {
 			time.Sleep(6 * time.Minute)
 			return c.retry("tools/call", bound, token, answer)
 		},
-		"no string": func(c *caller, _ string) *stage.Sink {
+		"no string": func(c *caller, _ string) *testrig.Sink {
 			return c.ask("tools/call", `{"name":"files__read","requestState":5}`)
 		},
-		"no answers": func(c *caller, _ string) *stage.Sink {
+		"no answers": func(c *caller, _ string) *testrig.Sink {
 			return c.ask("tools/call", `{"name":"files__read","inputResponses":null}`)
 		},
 	} {
@@ -151,15 +151,15 @@ func TestRetryWithOtherCapabilities(t *testing.T) {
 // A client that leaves cancels its call: before a question, during a question, and after the
 // answer. In between there is no request to leave.
 func TestClientThatLeavesCancels(t *testing.T) {
-	for name, leave := range map[string]func(r *rig, c *caller) *stage.Sink{
-		"before a question": func(_ *rig, c *caller) *stage.Sink { return c.call() },
-		"during one": func(r *rig, c *caller) *stage.Sink {
+	for name, leave := range map[string]func(r *rig, c *caller) *testrig.Sink{
+		"before a question": func(_ *rig, c *caller) *testrig.Sink { return c.call() },
+		"during one": func(r *rig, c *caller) *testrig.Sink {
 			out := c.call()
 			r.peer("files").Ask(jsonrpc.IntID(1), "elicitation/create", form)
 			r.Rest()
 			return out
 		},
-		"after the answer": func(r *rig, c *caller) *stage.Sink {
+		"after the answer": func(r *rig, c *caller) *testrig.Sink {
 			out := c.call()
 			r.peer("files").elicit(jsonrpc.IntID(1))
 			return c.retry("tools/call", bound, state(r.T, out), `{"elicit-1":`+yes+`}`)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/actors/server"
 	"mcpd/actors/session"
@@ -39,7 +39,7 @@ func TestHostThatStopsAnswersWhatWaitsForServers(t *testing.T) {
 		alone := r.caller(`{}`)
 		alone.server = "files"
 		opens := r.open("ci", "files")
-		waiting := map[string]*stage.Sink{
+		waiting := map[string]*testrig.Sink{
 			"initialize":     opens.ask("initialize", greeting("2025-11-25", `{}`)),
 			"list alone":     alone.ask("tools/list", ""),
 			"discover alone": alone.ask("server/discover", ""),
@@ -87,7 +87,7 @@ func TestHostThatStopsAnswersWhatWaitsForServers(t *testing.T) {
 			r.peer("files").Close()
 		}
 		time.Sleep(10 * time.Second)
-		if n := len(stage.Of[telemetry.SessionOpened](&r.Events)); n != 0 || opens.h.Record() != nil {
+		if n := len(testrig.Of[telemetry.SessionOpened](&r.Events)); n != 0 || opens.h.Record() != nil {
 			t.Errorf("%d sessions were opened that nobody knows of", n)
 		}
 		opens.left("a handshake that the host refused because it stops")

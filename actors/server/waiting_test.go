@@ -10,7 +10,7 @@ import (
 	"mcpd/protocol/jsonrpc"
 	"mcpd/telemetry"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 )
 
 // A call is charged to its tenant once, from when it waits for its connection until its outcome,
@@ -39,7 +39,7 @@ func TestWaitingCallsCount(t *testing.T) {
 						r.Rest()
 						return r.kept.Account("acme").Holding().Kinds[quota.Requests]
 					}
-					var outs []*stage.Sink
+					var outs []*testrig.Sink
 					for id := range calls {
 						outs = append(outs, u.askAs(jsonrpc.IntID(uint64(101+id)), "tools/call", params))
 					}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonedit"
 )
@@ -21,7 +21,7 @@ func TestResultOfARetryIsNotCacheable(t *testing.T) {
 	}, func(r *rig) {
 		c := r.caller(elicits)
 		for _, tt := range []struct {
-			out        *stage.Sink
+			out        *testrig.Sink
 			ttl, scope string
 		}{
 			{c.ask("resources/read", read), "60000", `"public"`},
@@ -74,7 +74,7 @@ func TestServersOwnStateIsWrapped(t *testing.T) {
 		}
 		other := *c
 		other.principal = "else"
-		for name, out := range map[string]*stage.Sink{
+		for name, out := range map[string]*testrig.Sink{
 			"tampered": c.retry("tools/call", bound, token+"x", `{"k":`+yes+`}`),
 			"other arguments": c.retry("tools/call", `{"name":"files__read","arguments":{"a":1}}`, token,
 				`{"k":`+yes+`}`),

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/session"
 	"mcpd/internal/clock"
 	"mcpd/protocol"
@@ -24,7 +24,7 @@ import (
 // actors makes the actors of the sessions in a test. They answer every request, and crash on the
 // method "crash".
 type actors struct {
-	*stage.Stage
+	*testrig.Rig
 	index  *session.Index
 	limit  int
 	starts atomic.Int32
@@ -83,8 +83,8 @@ func perform(t *testing.T, limit int, test func(a *actors)) {
 
 func (a *actors) perform(t *testing.T, test func(a *actors)) {
 	t.Helper()
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		a.Stage, a.hold = s, make(chan struct{})
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
+		a.Rig, a.hold = s, make(chan struct{})
 		o := session.Options{
 			Clock: clock.System, Store: streamable.NewStore(streamable.StoreOptions{Clock: clock.System}),
 			Total: func() int {
@@ -111,7 +111,7 @@ func (a *actors) perform(t *testing.T, test func(a *actors)) {
 					}),
 				}}})},
 		}
-	}, func(*stage.Stage) { test(a) })
+	}, func(*testrig.Rig) { test(a) })
 }
 
 func (a *actors) open() (*session.Handle, error) {
@@ -131,8 +131,8 @@ func (a *actors) ready() *session.Handle {
 }
 
 // deliver sends a request to a session.
-func (a *actors) deliver(h *session.Handle, method string) (*stage.Sink, error) {
-	out := &stage.Sink{}
+func (a *actors) deliver(h *session.Handle, method string) (*testrig.Sink, error) {
+	out := &testrig.Sink{}
 	return out, h.Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), method, nil), out)
 }
 
@@ -142,7 +142,7 @@ func TestCrashedSessionIsAttachedAnew(t *testing.T) {
 	perform(t, 10, func(a *actors) {
 		h := a.ready()
 		first, _ := a.deliver(h, "hold")
-		var behind []*stage.Sink
+		var behind []*testrig.Sink
 		for range 5 {
 			out, err := a.deliver(h, "ping")
 			if err != nil {
@@ -178,7 +178,7 @@ func TestCrashOnARetrySaysThatTheCallMayHaveBeenExecuted(t *testing.T) {
 		`{"name":"t","inputResponses":{}}`: `"maybeExecuted":true`,
 	} {
 		perform(t, 10, func(a *actors) {
-			out := &stage.Sink{}
+			out := &testrig.Sink{}
 			if err := a.ready().Deliver(a.T.Context(),
 				jsonrpc.Request(jsonrpc.IntID(1), "crash", jsontext.Value(params)), out); err != nil {
 				a.T.Fatal(err)

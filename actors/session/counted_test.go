@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/session"
 	"mcpd/gateway/quota"
 	"mcpd/protocol/jsonrpc"
@@ -24,9 +24,9 @@ func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
 			a.T.Fatal(err)
 		}
 		large := jsontext.Value(`{"pad":"` + strings.Repeat("x", transport.Large) + `"}`)
-		want, waiting := before, []*stage.Sink{}
+		want, waiting := before, []*testrig.Sink{}
 		for range 3 {
-			out := &stage.Sink{}
+			out := &testrig.Sink{}
 			if err := h.Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", large),
 				out); err != nil {
 				a.T.Fatal(err)
@@ -48,7 +48,7 @@ func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
 		if err := h.Close(a.T.Context()); err != nil {
 			a.T.Fatal(err)
 		}
-		out := &stage.Sink{}
+		out := &testrig.Sink{}
 		if err := h.Deliver(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", large),
 			out); err == nil {
 			a.T.Error("a session that has ended takes a message")

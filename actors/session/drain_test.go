@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
 )
@@ -39,7 +39,7 @@ func TestHostThatEndsTakesNoNewCalls(t *testing.T) {
 			{jsonrpc.Notification("notifications/cancelled", jsontext.Value(`{"requestId":1}`)), true},
 			{jsonrpc.Response(jsonrpc.IntID(1), jsontext.Value(`{}`)), true},
 		} {
-			var out stage.Sink
+			var out testrig.Sink
 			idle := r.index.Idle(time.Now())
 			err := h.Deliver(t.Context(), test.m, &out)
 			var refused *protocol.Error

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/session"
 	"mcpd/protocol/jsonrpc"
 	"mcpd/supervisor/otp"
@@ -117,7 +117,7 @@ func TestPushedSession(t *testing.T) {
 			t.Errorf("pushed %v: %v", pushed, err)
 		}
 		time.Sleep(10 * time.Hour)
-		if n, err := stage.Ask[session.SweepRequest, int](a.Stage, "manager",
+		if n, err := testrig.Ask[session.SweepRequest, int](a.Rig, "manager",
 			session.SweepRequest{}); err != nil || n != 0 || h.Closed() {
 			t.Errorf("swept %d, %v", n, err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	"mcpd/protocol"
@@ -102,7 +102,7 @@ func TestPeerIsForgotten(t *testing.T) {
 		time.Sleep(time.Minute) // the manager has no session to look after
 		idle, busy, kept := a.known(here, peerOf(`{}`)), a.known(here,
 			peerOf(`{"roots":{}}`)), a.known(here, peerOf(`{"sampling":{}}`))
-		x := &request.Exchange{ID: 1, Server: "files", Level: "info", Sink: &stage.Sink{}}
+		x := &request.Exchange{ID: 1, Server: "files", Level: "info", Sink: &testrig.Sink{}}
 		busy.Calls().Add(x)
 		for range 3 {
 			time.Sleep(session.PeerIdle - time.Second)
@@ -120,7 +120,7 @@ func TestPeerIsForgotten(t *testing.T) {
 			t.Error("its calls are over, and it is there")
 		}
 		if err := kept.Call(a.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), nil,
-			&stage.Sink{}); err == nil {
+			&testrig.Sink{}); err == nil {
 			t.Error("a session that has ended takes a call")
 		}
 	})
@@ -150,7 +150,7 @@ func TestPeersAreBounded(t *testing.T) {
 		}
 		for i, p := range peers {
 			if i != 7 {
-				p.Calls().Add(&request.Exchange{ID: uint64(i + 1), Sink: &stage.Sink{}})
+				p.Calls().Add(&request.Exchange{ID: uint64(i + 1), Sink: &testrig.Sink{}})
 			}
 		}
 		next := a.known(here, peerOf(`{"roots":{}}`))
@@ -158,7 +158,7 @@ func TestPeersAreBounded(t *testing.T) {
 		if !peers[7].Closed() || next.Closed() || a.index.Peers(here) != session.MaxPeers {
 			t.Errorf("the idle one is there %t, %d peers", !peers[7].Closed(), a.index.Peers(here))
 		}
-		next.Calls().AddRetry(&stage.Sink{}, 5)
+		next.Calls().AddRetry(&testrig.Sink{}, 5)
 		var full *protocol.Error
 		if _, err := a.peer(here, peerOf(`{"sampling":{}}`)); !errors.As(err, &full) ||
 			full.Condition != protocol.ConditionRateLimited || full.RetryAfter <= 0 {
@@ -235,7 +235,7 @@ func TestPeerOutlivesItsActor(t *testing.T) {
 		if out.Word() != int64(-32603) {
 			t.Errorf("the one it crashed on: %v", out.All())
 		}
-		next := &stage.Sink{}
+		next := &testrig.Sink{}
 		if err := a.known(here, peerOf(`{}`)).Call(a.T.Context(),
 			jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), nil,
 			next); err != nil || next.Word() != "result" {
@@ -253,10 +253,10 @@ func TestPeerOutlivesItsActor(t *testing.T) {
 // session.
 func TestCallsAreFoundByTheirOutcome(t *testing.T) {
 	var c session.Calls
-	own, back := &stage.Sink{}, &stage.Sink{}
+	own, back := &testrig.Sink{}, &testrig.Sink{}
 	c.Add(&request.Exchange{ID: 1, Downstream: jsonrpc.StringID("a"), Server: "files", Sink: own})
 	c.Add(&request.Exchange{
-		ID: 2, Downstream: jsonrpc.StringID("a"), Server: "search", Level: "info", Sink: &stage.Sink{},
+		ID: 2, Downstream: jsonrpc.StringID("a"), Server: "search", Level: "info", Sink: &testrig.Sink{},
 	})
 	c.AddRetry(back, 9)
 	if id, ok := c.Of(own); !ok || id != 1 {
@@ -265,7 +265,7 @@ func TestCallsAreFoundByTheirOutcome(t *testing.T) {
 	if id, ok := c.Of(back); !ok || id != 9 {
 		t.Errorf("one that continues another: %d, %t", id, ok)
 	}
-	if _, ok := c.Of(&stage.Sink{}); ok {
+	if _, ok := c.Of(&testrig.Sink{}); ok {
 		t.Error("nobody's is somebody's")
 	}
 	if len(c.Find(`"a"`)) != 2 || len(c.Find(`1`)) != 0 || !c.Has(1) || c.Has(9) || c.Len() != 2 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/request"
 	"mcpd/actors/session"
 	"mcpd/protocol"
@@ -43,7 +43,7 @@ func (a *actors) several(n int, tenant, principal string) (all []*session.Handle
 // work gives each session a call in flight.
 func work(all []*session.Handle) (calls []*request.Exchange) {
 	for i, h := range all {
-		x := &request.Exchange{ID: uint64(i + 1), Owner: h, Sink: &stage.Sink{}}
+		x := &request.Exchange{ID: uint64(i + 1), Owner: h, Sink: &testrig.Sink{}}
 		h.Calls().Add(x)
 		calls = append(calls, x)
 	}

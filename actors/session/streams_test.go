@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/internal/clock"
 	"mcpd/protocol"
 	"mcpd/protocol/jsonrpc"
@@ -38,8 +38,8 @@ func TestChannelOfAnEarlierHostEndsWithItsStreams(t *testing.T) {
 	}
 
 	streams := streamable.NewStore(streamable.StoreOptions{Save: func() {}})
-	index, box := NewIndex(nil), &stage.Box{}
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
+	index, box := NewIndex(nil), &testrig.Box{}
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
 		return []otp.Child{box.Child("storage"), {ID: "manager", Start: otp.Worker(func() otp.Behaviour {
 			return New(Options{
 				Clock: clock.System, Store: streams, Limit: func(string) int {
@@ -52,7 +52,7 @@ func TestChannelOfAnEarlierHostEndsWithItsStreams(t *testing.T) {
 				Restore: maps.All(map[string]jsontext.Value{id: session.Value}), Events: maps.All(events),
 			}, index)
 		})}}
-	}, func(s *stage.Stage) {
+	}, func(s *testrig.Rig) {
 		s.Rest()
 		if index.Len() != 1 {
 			t.Errorf("%d sessions are taken over", index.Len())
@@ -88,8 +88,8 @@ func TestStreamsAreRestored(t *testing.T) {
 		id + ".foreign": jsontext.Value(`7`),
 	}
 	streams := streamable.NewStore(streamable.StoreOptions{Save: func() {}})
-	index, box := NewIndex(nil), &stage.Box{}
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
+	index, box := NewIndex(nil), &testrig.Box{}
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
 		return []otp.Child{box.Child("storage"), {ID: "manager", Start: otp.Worker(func() otp.Behaviour {
 			return New(Options{
 				Clock: clock.System, Store: streams, Limit: func(string) int {
@@ -101,10 +101,10 @@ func TestStreamsAreRestored(t *testing.T) {
 				Restore: maps.All(map[string]jsontext.Value{id: session.Value}), Events: maps.All(events),
 			}, index)
 		})}}
-	}, func(s *stage.Stage) {
+	}, func(s *testrig.Rig) {
 		s.Rest()
 		told := map[string]int{}
-		for _, d := range stage.Of[telemetry.RecordDropped](&s.Events) {
+		for _, d := range testrig.Of[telemetry.RecordDropped](&s.Events) {
 			told[d.Kind+": "+d.Reason]++
 		}
 		if len(told) != 2 || told["event: its session is gone"] != 1 ||

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/storage"
 	"mcpd/internal/fault"
 	"mcpd/telemetry"
 )
 
-func arm(s *stage.Stage, f fault.Fault) {
+func arm(s *testrig.Rig, f fault.Fault) {
 	s.T.Helper()
 	f.Lease = fault.MaxLease
 	if _, err := s.Faults.Arm(f); err != nil {
@@ -26,15 +26,15 @@ func arm(s *stage.Stage, f fault.Fault) {
 func TestDiskThatTakesNothingIsAFault(t *testing.T) {
 	for action, want := range map[fault.Action]error{fault.Fail: syscall.ENOSPC,
 		fault.ReadOnly: syscall.EROFS} {
-		run(t, func(s *stage.Stage, d *disk) {
+		run(t, func(s *testrig.Rig, d *disk) {
 			arm(s, fault.Fault{Action: action, Point: fault.Point{Place: fault.StoreWrite}})
 			if err := <-put(s, change("a", "1")); !errors.Is(err, want) {
 				t.Errorf("%s: who waits is told %v", action, err)
 			}
 			time.Sleep(time.Minute)
-			if got := d.String(); got != "[] 0" || len(stage.Of[telemetry.StateNotWritten](&s.Events)) != 1 {
+			if got := d.String(); got != "[] 0" || len(testrig.Of[telemetry.StateNotWritten](&s.Events)) != 1 {
 				t.Errorf("%s: written %s, and an operator was told %d times", action, got,
-					len(stage.Of[telemetry.StateNotWritten](&s.Events)))
+					len(testrig.Of[telemetry.StateNotWritten](&s.Events)))
 			}
 			s.Faults.DisarmRun("")
 			time.Sleep(2 * storage.RetryPause)
@@ -49,7 +49,7 @@ func TestDiskThatTakesNothingIsAFault(t *testing.T) {
 func TestSlowSyncIsAFault(t *testing.T) {
 	for action, delay := range map[fault.Action]time.Duration{fault.Slow: 5 * time.Second,
 		fault.Fail: 0} {
-		run(t, func(s *stage.Stage, d *disk) {
+		run(t, func(s *testrig.Rig, d *disk) {
 			arm(s, fault.Fault{
 				Action: action, Point: fault.Point{Place: fault.StoreSync}, Delay: delay, Count: 1,
 			})
@@ -72,7 +72,7 @@ func TestSlowSyncIsAFault(t *testing.T) {
 
 // A host that stops does not wait for a sync that a fault makes slow.
 func TestStopDoesNotWaitForAFault(t *testing.T) {
-	run(t, func(s *stage.Stage, d *disk) {
+	run(t, func(s *testrig.Rig, d *disk) {
 		arm(s, fault.Fault{
 			Action: fault.Slow, Point: fault.Point{Place: fault.StoreSync}, Delay: time.Hour,
 		})

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/storage"
 	"mcpd/gateway/quota"
 	"mcpd/internal/fault"
@@ -14,7 +14,7 @@ import (
 
 // A storage that hangs at a message is replaced, and its successor writes the unwritten changes.
 func TestHungStorageIsReplaced(t *testing.T) {
-	run(t, func(s *stage.Stage, d *disk) {
+	run(t, func(s *testrig.Rig, d *disk) {
 		arm(s, fault.Fault{
 			Action: fault.Hang, Point: fault.Point{Path: "top/storage", Kind: "*storage.Keep"}, Count: 1,
 		})
@@ -37,13 +37,13 @@ func TestHungStorageIsReplaced(t *testing.T) {
 func TestHungDiskIsWaitedForOnce(t *testing.T) {
 	var kept quota.Ledger
 	d := &disk{}
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
 		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
 			return storage.New(storage.Options{
 				Store: d, Emit: s.Events.Emit, Faults: s.Faults, Account: kept.Account,
 			})
 		})}}
-	}, func(s *stage.Stage) {
+	}, func(s *testrig.Rig) {
 		d.slow = make(chan struct{})
 		held := func() int64 { return kept.Account("").Holding().Kept }
 		status := func() string {

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/goleak"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/storage"
 	"mcpd/gateway/quota"
 	"mcpd/store"
@@ -89,14 +89,14 @@ func (d *disk) String() string {
 	return fmt.Sprint(d.writes, d.syncs)
 }
 
-func run(t *testing.T, test func(s *stage.Stage, d *disk)) {
+func run(t *testing.T, test func(s *testrig.Rig, d *disk)) {
 	t.Helper()
 	d := &disk{}
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
 		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
 			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, Faults: s.Faults})
 		})}}
-	}, func(s *stage.Stage) { test(s, d) })
+	}, func(s *testrig.Rig) { test(s, d) })
 }
 
 func change(key, value string) store.Change {
@@ -108,7 +108,7 @@ func change(key, value string) store.Change {
 }
 
 // put asks for a change; the result comes on the returned channel.
-func put(s *stage.Stage, c store.Change) <-chan error {
+func put(s *testrig.Rig, c store.Change) <-chan error {
 	done := make(chan error, 1)
 	ref, ctx := s.Ref("storage"), s.T.Context()
 	go func() { // ends with the storage at the latest
@@ -121,7 +121,7 @@ func put(s *stage.Stage, c store.Change) <-chan error {
 // Changes that come during a write are written together: the last change of each name, in the order
 // in which the names came. One sync serves many writes.
 func TestChangesAreWrittenInGroups(t *testing.T) {
-	run(t, func(s *stage.Stage, d *disk) {
+	run(t, func(s *testrig.Rig, d *disk) {
 		d.slow = make(chan struct{})
 		first := put(s, change("a", "1"))
 		time.Sleep(time.Millisecond)
@@ -150,7 +150,7 @@ func TestChangesAreWrittenInGroups(t *testing.T) {
 // Sessions that come and go while nothing can be written leave nothing behind, and callers that
 // waited for them get a reply. A value that is on the disk is deleted there.
 func TestWhatWasNeverWrittenIsNotDeleted(t *testing.T) {
-	run(t, func(s *stage.Stage, d *disk) {
+	run(t, func(s *testrig.Rig, d *disk) {
 		if err := <-put(s, change("old", "1")); err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestWhatWasNeverWrittenIsNotDeleted(t *testing.T) {
 // A full disk fails the waiting callers, and loses nothing: when there is space, everything is
 // written once. The operator is told of both, once.
 func TestFullDisk(t *testing.T) {
-	run(t, func(s *stage.Stage, d *disk) {
+	run(t, func(s *testrig.Rig, d *disk) {
 		full := errors.New("no space left")
 		d.set(full, nil)
 		if err := <-put(s, change("a", "1")); !errors.Is(err, full) {
@@ -200,8 +200,8 @@ func TestFullDisk(t *testing.T) {
 		if got := d.String(); got != "[[a=2 b=1]] 1" {
 			t.Errorf("got %s", got)
 		}
-		if a, b := stage.Of[telemetry.StateNotWritten](&s.Events),
-			stage.Of[telemetry.StateWritten](&s.Events); len(a) != 1 || len(b) != 1 ||
+		if a, b := testrig.Of[telemetry.StateNotWritten](&s.Events),
+			testrig.Of[telemetry.StateWritten](&s.Events); len(a) != 1 || len(b) != 1 ||
 			!strings.Contains(a[0].Reason, "no space") {
 			t.Errorf("told %v and %v", a, b)
 		}
@@ -212,7 +212,7 @@ func TestFullDisk(t *testing.T) {
 // changes are gone meanwhile, nor because the log is in its place, nor after a crash. The operator
 // is told of failure and recovery, once each, and no unneeded data is kept.
 func TestDiskIsMendedByAWrite(t *testing.T) {
-	run(t, func(s *stage.Stage, d *disk) {
+	run(t, func(s *testrig.Rig, d *disk) {
 		d.set(errors.New("no space left"), nil)
 		<-put(s, change("a", "1"))
 		s.Send("storage", &storage.Keep{Change: change("a", "")}) // nothing is pending any more
@@ -222,8 +222,8 @@ func TestDiskIsMendedByAWrite(t *testing.T) {
 		time.Sleep(10 * storage.VerifyPause)
 		told := func() (failed, mended int) {
 			s.Rest()
-			return len(stage.Of[telemetry.StateNotWritten](&s.Events)),
-				len(stage.Of[telemetry.StateWritten](&s.Events))
+			return len(testrig.Of[telemetry.StateNotWritten](&s.Events)),
+				len(testrig.Of[telemetry.StateWritten](&s.Events))
 		}
 		if failed, mended := told(); failed != 1 || mended != 0 {
 			t.Errorf("failed %d times, mended %d times, while it takes nothing", failed, mended)
@@ -242,7 +242,7 @@ func TestDiskIsMendedByAWrite(t *testing.T) {
 // A caller gets an error at once while the disk fails, and its change is written when there is
 // space. From then on callers wait for the disk again.
 func TestFullDiskMakesNobodyWait(t *testing.T) {
-	run(t, func(s *stage.Stage, d *disk) {
+	run(t, func(s *testrig.Rig, d *disk) {
 		full := errors.New("no space left")
 		d.set(full, nil)
 		<-put(s, change("a", "1"))
@@ -266,7 +266,7 @@ func TestFullDiskMakesNobodyWait(t *testing.T) {
 // A log that is no longer in its place is noticed while nothing is written. The operator is told of
 // that, and of its recovery, once.
 func TestStateThatIsGoneIsNoticed(t *testing.T) {
-	run(t, func(s *stage.Stage, d *disk) {
+	run(t, func(s *testrig.Rig, d *disk) {
 		<-put(s, change("a", "1"))
 		gone := func(err error) {
 			d.mu.Lock()
@@ -297,8 +297,8 @@ func TestStateThatIsGoneIsNoticed(t *testing.T) {
 		if got := status(); got != "" {
 			t.Errorf("failing with %q", got)
 		}
-		if a, b := stage.Of[telemetry.StateNotWritten](&s.Events),
-			stage.Of[telemetry.StateWritten](&s.Events); len(a) != 1 || len(b) != 1 ||
+		if a, b := testrig.Of[telemetry.StateNotWritten](&s.Events),
+			testrig.Of[telemetry.StateWritten](&s.Events); len(a) != 1 || len(b) != 1 ||
 			a[0].Reason != "replaced" {
 			t.Errorf("told %v and %v", a, b)
 		}
@@ -307,7 +307,7 @@ func TestStateThatIsGoneIsNoticed(t *testing.T) {
 
 // A failed sync is repeated.
 func TestSyncFails(t *testing.T) {
-	run(t, func(s *stage.Stage, d *disk) {
+	run(t, func(s *testrig.Rig, d *disk) {
 		d.set(nil, errors.New("input/output error"))
 		<-put(s, change("a", "1"))
 		time.Sleep(storage.SyncPause + 3*storage.RetryPause/2)
@@ -324,7 +324,7 @@ func TestSyncFails(t *testing.T) {
 // Changes that were not written when the storage crashed are written by its next incarnation, and
 // their callers get a reply.
 func TestCrashLosesNoChange(t *testing.T) {
-	run(t, func(s *stage.Stage, d *disk) {
+	run(t, func(s *testrig.Rig, d *disk) {
 		s.Break("storage", "storage.write")
 		if err := <-put(s, change("a", "1")); err != nil {
 			t.Error(err)
@@ -339,11 +339,11 @@ func TestCrashLosesNoChange(t *testing.T) {
 // Pending changes are written and synced before a stopping host ends.
 func TestStopWritesWhatIsLeft(t *testing.T) {
 	d := &disk{}
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
 		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
 			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit})
 		})}}
-	}, func(s *stage.Stage) {
+	}, func(s *testrig.Rig) {
 		d.set(errors.New("no space left"), nil)
 		<-put(s, change("a", "1"))
 		d.set(nil, nil)
@@ -356,7 +356,7 @@ func TestStopWritesWhatIsLeft(t *testing.T) {
 
 // A change that can never be written is refused alone: the changes of others do not wait for it.
 func TestChangeThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
-	run(t, func(s *stage.Stage, d *disk) {
+	run(t, func(s *testrig.Rig, d *disk) {
 		large := `"` + strings.Repeat("x", 4<<20) + `"`
 		s.Send("storage", &storage.Keep{Change: change("large", large)})
 		for _, value := range []string{large, `{`} {
@@ -372,7 +372,7 @@ func TestChangeThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
 		if got := d.String(); !strings.HasPrefix(got, "[[a=1]]") {
 			t.Errorf("got %.100s", got)
 		}
-		if told := stage.Of[telemetry.Rejected](&s.Events); len(told) != 1 {
+		if told := testrig.Of[telemetry.Rejected](&s.Events); len(told) != 1 {
 			t.Errorf("told %v", told)
 		}
 	})
@@ -385,7 +385,7 @@ func TestGatheredChangesAreCollected(t *testing.T) {
 	keep := func(key, value string) storage.Keep { return storage.Keep{Change: change(key, value)} }
 	parts, asked := [][]storage.Keep{{keep("a", "1")}, {keep("bad", "{"), keep("b", "1")},
 		{keep("c", "1")}}, 0
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
 		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
 			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit,
 				More: func() (part []storage.Keep, others bool) {
@@ -395,7 +395,7 @@ func TestGatheredChangesAreCollected(t *testing.T) {
 					return part, len(parts) > 0
 				}})
 		})}}
-	}, func(s *stage.Stage) {
+	}, func(s *testrig.Rig) {
 		s.Send("storage", storage.Collect{}) // the first part is tried at once
 		time.Sleep(5 * storage.RetryPause)
 		s.Break("storage", "storage.write")
@@ -418,11 +418,11 @@ func TestGatheredChangesAreCollected(t *testing.T) {
 func TestUnwrittenChangesAreCounted(t *testing.T) {
 	var kept quota.Ledger
 	d := &disk{}
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
 		return []otp.Child{{ID: "storage", Start: otp.Worker(func() otp.Behaviour {
 			return storage.New(storage.Options{Store: d, Emit: s.Events.Emit, Account: kept.Account})
 		})}}
-	}, func(s *stage.Stage) {
+	}, func(s *testrig.Rig) {
 		counts := func(acme, initech int64) {
 			t.Helper()
 			s.Rest()

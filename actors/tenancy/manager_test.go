@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/goleak"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/storage"
 	"mcpd/actors/tenancy"
 	"mcpd/gateway/ladder"
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rig is a host with a real tenant manager. A tenant is a supervisor over one worker, which ends on
 // the message "crash". Two crashes within a minute end the tenant.
 type rig struct {
-	*stage.Stage
+	*testrig.Rig
 	board   *ladder.Board
 	names   []string
 	resumed []string
@@ -87,8 +87,8 @@ func run(t *testing.T, stored map[string]jsontext.Value, test func(r *rig)) {
 	if r.stored == nil {
 		r.stored = map[string]jsontext.Value{}
 	}
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
-		r.Stage = s
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
+		r.Rig = s
 		at := func(row string) otp.Ref { ref, _ := s.System.Whereis("top/" + row); return ref }
 		o := tenancy.Options{
 			Board: r.board, Tenants: func() []string { return r.names },
@@ -112,7 +112,7 @@ func run(t *testing.T, stored map[string]jsontext.Value, test func(r *rig)) {
 				return spec
 			})},
 		}
-	}, func(*stage.Stage) {
+	}, func(*testrig.Rig) {
 		r.wait(time.Second) // until the manager has found them
 		test(r)
 	})
@@ -140,7 +140,7 @@ func (r *rig) ends(name string) {
 
 func (r *rig) operates(name string, verb ladder.Verb) (ladder.Standing, error) {
 	r.T.Helper()
-	s, err := stage.Ask[tenancy.OperateRequest, ladder.Standing](r.Stage, "manager",
+	s, err := testrig.Ask[tenancy.OperateRequest, ladder.Standing](r.Rig, "manager",
 		tenancy.OperateRequest{Tenant: name, Verb: verb})
 	r.Rest()
 	return s, err
@@ -195,10 +195,10 @@ func TestTenantClimbsTheLadder(t *testing.T) {
 		if s := r.board.Of("acme"); !s.Clean() || !r.runs("acme") || r.Has(store.Tenants, "acme") {
 			t.Errorf("after a probe that lasted: %+v", s)
 		}
-		if n := len(stage.Of[telemetry.TenantPaused](&r.Events)); n != ladder.MaxEnds-1 {
+		if n := len(testrig.Of[telemetry.TenantPaused](&r.Events)); n != ladder.MaxEnds-1 {
 			t.Errorf("told of %d pauses", n)
 		}
-		if n := len(stage.Of[telemetry.TenantQuarantined](&r.Events)); n != 2 {
+		if n := len(testrig.Of[telemetry.TenantQuarantined](&r.Events)); n != 2 {
 			t.Errorf("told of %d quarantines", n)
 		}
 		if n := len(r.resumed); n != ladder.MaxEnds+1 {
@@ -281,7 +281,7 @@ func TestOperatorDoesNotWaitForATenantThatHangs(t *testing.T) {
 			}
 			r.Rest()
 			begin := time.Now()
-			s, err := stage.Ask[tenancy.OperateRequest, ladder.Standing](r.Stage, "manager",
+			s, err := testrig.Ask[tenancy.OperateRequest, ladder.Standing](r.Rig, "manager",
 				tenancy.OperateRequest{Tenant: "acme", Verb: verb})
 			if took := time.Since(begin); took > time.Second || err != nil ||
 				s.Runs() == (verb == ladder.Quarantine) {

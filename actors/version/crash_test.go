@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"mcpd/actors/internal/stage"
+	"mcpd/actors/internal/testrig"
 	"mcpd/actors/version"
 	"mcpd/protocol"
 	"mcpd/supervisor/otp"
@@ -15,11 +15,11 @@ import (
 // S4-99, S4-120: earlier negotiations are still counted after a crash, and sessions that negotiate
 // meanwhile wait. Only the session whose message caused the crash is refused, at once.
 func TestRegistryRemembersOverACrash(t *testing.T) {
-	stage.Run(t, func(s *stage.Stage) []otp.Child {
+	testrig.Run(t, func(s *testrig.Rig) []otp.Child {
 		return []otp.Child{{ID: "registry", Start: otp.Worker(func() otp.Behaviour {
 			return version.New(s.Events.Emit)
 		})}}
-	}, func(s *stage.Stage) {
+	}, func(s *testrig.Rig) {
 		const sessions = 20
 		registry := s.Ref("registry")
 		negotiate := func(ctx context.Context) error {
@@ -48,7 +48,7 @@ func TestRegistryRemembersOverACrash(t *testing.T) {
 		if got := refused.Load(); got != 1 {
 			t.Errorf("%d refused, want the one whose message crashed it", got)
 		}
-		counts, err := stage.Ask[version.NegotiatedRequest, map[string]uint64](s, "registry",
+		counts, err := testrig.Ask[version.NegotiatedRequest, map[string]uint64](s, "registry",
 			version.NegotiatedRequest{})
 		if err != nil || counts["2025-06-18"] != sessions {
 			t.Errorf("counted %v, %v, want %d", counts, err, sessions)

@@ -175,6 +175,8 @@ func TestDeathIsSeenAtOnce(t *testing.T) {
 	}
 }
 
+func init() { roles["outcry"] = outcry }
+
 // outcry crashes with more output than is read at once: its standard error pipe holds a megabyte.
 func outcry() {
 	unix.FcntlInt(2, unix.F_SETPIPE_SZ, 1<<20)

@@ -86,9 +86,8 @@ var roles = map[string]func(){
 		os.Stdout.WriteString(strings.Repeat(`[{"jsonrpc":"2.0","method":"n"}]`+"\n", arrays))
 		sleep()
 	},
-	"outcry": outcry,
-	"mute":   func() { os.Stdout.Close(); sleep() },
-	"bite":   func() { io.ReadFull(os.Stdin, make([]byte, 10)); os.Exit(1) },
+	"mute": func() { os.Stdout.Close(); sleep() },
+	"bite": func() { io.ReadFull(os.Stdin, make([]byte, 10)); os.Exit(1) },
 	"earless": func() {
 		hello()
 		os.Stdin.Close()

@@ -1,7 +1,7 @@
-// Package stage runs actors in tests: under a real supervisor, in a bubble of virtual time, among
+// Package testrig runs actors in tests: under a real supervisor, in a bubble of virtual time, among
 // boxes that stand in for other actors and record the messages that they receive. It knows no
 // actor.
-package stage
+package testrig
 
 import (
 	"testing"
@@ -14,8 +14,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// Stage is a running tree called "top".
-type Stage struct {
+// Rig is a running tree called "top".
+type Rig struct {
 	T             *testing.T // of the bubble
 	System        *otp.System
 	Faults        *fault.Registry
@@ -26,12 +26,12 @@ type Stage struct {
 }
 
 // Run starts a tree and runs a test of it, in a bubble: time is virtual, and Rest returns when all
-// goroutines are blocked. The children are made from the stage because they need its system.
+// goroutines are blocked. The children are made from the rig because they need its system.
 // Restarts are not bounded.
-func Run(t *testing.T, children func(s *Stage) []otp.Child, test func(s *Stage)) {
+func Run(t *testing.T, children func(s *Rig) []otp.Child, test func(s *Rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &Stage{T: t, Faults: fault.New(clock.System)}
+		s := &Rig{T: t, Faults: fault.New(clock.System)}
 		s.System = otp.NewSystem(otp.Options{
 			Faults: s.Faults, Events: telemetry.Supervision(s.dropped, nil),
 		})
@@ -48,7 +48,7 @@ func Run(t *testing.T, children func(s *Stage) []otp.Child, test func(s *Stage))
 }
 
 // close ends all actors, and gives those that still exit a minute of virtual time.
-func (s *Stage) close() {
+func (s *Rig) close() {
 	s.Stalls.end()
 	s.System.Close()
 	moment := make(chan struct{})
@@ -58,17 +58,17 @@ func (s *Stage) close() {
 
 // dropped records the carried state that was dropped after a crash. The actors under test do not
 // depend on the other events of supervisors.
-func (s *Stage) dropped(e telemetry.Event) {
+func (s *Rig) dropped(e telemetry.Event) {
 	if d, ok := e.(telemetry.StateDropped); ok {
 		s.Events.Emit(d)
 	}
 }
 
 // Rest waits until all goroutines are blocked.
-func (s *Stage) Rest() { synctest.Wait() }
+func (s *Rig) Rest() { synctest.Wait() }
 
 // Ref returns the address of a row below the top.
-func (s *Stage) Ref(row string) otp.Ref {
+func (s *Rig) Ref(row string) otp.Ref {
 	s.T.Helper()
 	ref, ok := s.System.Whereis("top/" + row)
 	if !ok {
@@ -78,7 +78,7 @@ func (s *Stage) Ref(row string) otp.Ref {
 }
 
 // Send sends a message to a row, and waits until all goroutines are blocked.
-func (s *Stage) Send(row string, msg any) {
+func (s *Rig) Send(row string, msg any) {
 	s.T.Helper()
 	if err := s.Ref(row).Send(msg); err != nil {
 		s.T.Fatalf("%s: %v", row, err)
@@ -87,7 +87,7 @@ func (s *Stage) Send(row string, msg any) {
 }
 
 // Break makes a row panic on its next message of a kind, as %T prints it; empty is any.
-func (s *Stage) Break(row, kind string) {
+func (s *Rig) Break(row, kind string) {
 	s.T.Helper()
 	f := fault.Fault{
 		Action: fault.Panic, Point: fault.Point{Path: "top/" + row, Kind: kind}, Count: 1,
@@ -101,7 +101,7 @@ func (s *Stage) Break(row, kind string) {
 // DropsState crashes a row that is made with CrashRestored.Worker: on its next message of a kind,
 // which send causes, and then on its carried state until that is dropped. It checks that the drop
 // was reported, and that no other row has restarted.
-func (s *Stage) DropsState(row, kind string, send func()) {
+func (s *Rig) DropsState(row, kind string, send func()) {
 	s.T.Helper()
 	s.CrashRestored.Fatal = true
 	s.Break(row, kind)
@@ -120,7 +120,7 @@ func (s *Stage) DropsState(row, kind string, send func()) {
 }
 
 // Struck checks that every fault has struck.
-func (s *Stage) Struck() {
+func (s *Rig) Struck() {
 	s.T.Helper()
 	s.Rest()
 	for _, f := range s.Faults.Active() {
@@ -129,7 +129,7 @@ func (s *Stage) Struck() {
 }
 
 // Ask makes a call to a row.
-func Ask[Req, Resp any](s *Stage, row string, req Req) (Resp, error) {
+func Ask[Req, Resp any](s *Rig, row string, req Req) (Resp, error) {
 	s.T.Helper()
 	return otp.Do[Req, Resp](s.T.Context(), s.Ref(row), req)
 }

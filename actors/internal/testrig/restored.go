@@ -1,4 +1,4 @@
-package stage
+package testrig
 
 import "mcpd/supervisor/otp"
 
