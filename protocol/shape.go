@@ -1,6 +1,10 @@
 package protocol
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // versionedCapability says that a capability exists in the revisions that have at least one of the
 // features. A capability that is not listed exists in all revisions.
@@ -104,15 +108,16 @@ func (f Fingerprint) WithoutServerRequests() Fingerprint {
 var fingerprints = []struct {
 	bit  Fingerprint
 	path string
+	word string // for IDs
 }{
-	{CanRoots, "roots"},
-	{CanSample, "sampling"},
-	{CanSampleTools, "sampling.tools"},
-	{CanSampleContext, "sampling.context"},
-	{CanElicitForm, "elicitation.form"},
-	{CanElicitURL, "elicitation.url"},
-	{CanUI, "extensions." + ExtensionUI},
-	{CanTasks, "extensions." + ExtensionTasks},
+	{CanRoots, "roots", "roots"},
+	{CanSample, "sampling", "sampling"},
+	{CanSampleTools, "sampling.tools", "sampling-tools"},
+	{CanSampleContext, "sampling.context", "sampling-context"},
+	{CanElicitForm, "elicitation.form", "elicitation-form"},
+	{CanElicitURL, "elicitation.url", "elicitation-url"},
+	{CanUI, "extensions." + ExtensionUI, "ui"},
+	{CanTasks, "extensions." + ExtensionTasks, "tasks"},
 }
 
 // Fingerprint returns the fingerprint of the declared capabilities. Equal declarations have equal
@@ -127,6 +132,21 @@ func (c ClientCapabilities) Fingerprint() (f Fingerprint) {
 		}
 	}
 	return f | c.otherExtensions()
+}
+
+// ID names the capabilities with letters, digits, dashes and dots. Distinct fingerprints have
+// distinct IDs. Extensions that mcpd does not know are "other-" and their digest.
+func (f Fingerprint) ID() string {
+	var words []string
+	for _, row := range fingerprints {
+		if f&row.bit != 0 {
+			words = append(words, row.word)
+		}
+	}
+	if other := f & OtherExtensions; other != 0 {
+		words = append(words, fmt.Sprintf("other-%x", uint64(other>>hostedBits)))
+	}
+	return strings.Join(words, ".")
 }
 
 // String lists the capabilities, separated by commas; "none" for an empty fingerprint.

@@ -360,7 +360,7 @@ var limits = []limit{
 		"time that calls of a server with its maximum number of instances wait behind questions to " +
 			"other users",
 		"-32009; a question whose client is gone or silent is dropped before", "mcpd_requests_total"},
-	{"park_time", "", nil, "time that a call waits for its user", "-32009", "mcpd_requests_total"},
+	{"input_timeout", "", nil, "time that a call waits for its user", "-32009", "mcpd_requests_total"},
 	{"", "telling", server.MaxPendingNotifications,
 		"notifications of an extension from one client that wait for the connection to their server",
 		"further notifications are dropped", "mcpd_notifications_dropped_total"},

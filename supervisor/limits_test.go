@@ -51,7 +51,7 @@ var bounded = []struct{ label, gauges string }{
 	{"events that are kept for a resumption",
 		"max_history_bytes max_total_history_bytes history_time_seconds saved_history_bytes"},
 	{"tasks", "tasks_of_principal tasks_of_tenant task_ttl_seconds"},
-	{"time of a call", "call_timeout_seconds call_timeout_max_seconds park_time_seconds " +
+	{"time of a call", "call_timeout_seconds call_timeout_max_seconds input_timeout_seconds " +
 		"question_wait_seconds request_timeout_seconds list_timeout_seconds list_grace_seconds " +
 		"question_hold_seconds restore_wait_seconds first_answers_seconds first_rest_seconds " +
 		"refused_answer_seconds gone_after_seconds list_wait_seconds changes_quiet_seconds " +
@@ -234,7 +234,7 @@ var enforced = map[string]string{
 	"idle_stop_seconds": "actors/client.TestServerThatNothingNeedsSleeps " +
 		"actors/client.TestRemoteServerThatNothingNeedsSleeps",
 	"idle_release_seconds":  "actors/server.TestSilentSessionLetsGoOfItsServers",
-	"park_time_seconds":     "actors/server.TestQuestionExpires",
+	"input_timeout_seconds":     "actors/server.TestQuestionExpires",
 	"question_wait_seconds": "actors/client.TestAbandonedQuestionsAreGivenUpForOthers",
 	"tools": "gateway/catalog.TestListsAreBounded " +
 		"actors/client.TestListIsNotReadToItsEnd",

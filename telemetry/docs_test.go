@@ -3,8 +3,10 @@ package telemetry
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -85,6 +87,10 @@ func document() string {
 	b.WriteString("\nIn addition, each limit of [limits.gen.md](limits.gen.md) is a gauge " +
 		"`mcpd_limit_*` with the label `tenant`. The label is empty for the value that applies to\n" +
 		"all tenants; each tenant with another value has a gauge of its own.\n")
+	for _, now := range slices.Sorted(maps.Keys(earlierLimits)) {
+		fmt.Fprintf(&b, "`%s%s` is an earlier name of `%[1]s%[3]s`.\n", LimitPrefix, earlierLimits[now],
+			now)
+	}
 	return b.String()
 }
 

@@ -210,10 +210,19 @@ func (s *scrape) limits(out chan<- prometheus.Metric) {
 				continue
 			}
 		}
-		desc := prometheus.NewDesc(LimitPrefix+l.Name, l.Help, []string{"tenant"}, nil)
-		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, l.Value, l.Tenant)
+		show := func(name, help string) {
+			desc := prometheus.NewDesc(LimitPrefix+name, help, []string{"tenant"}, nil)
+			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, l.Value, l.Tenant)
+		}
+		show(l.Name, l.Help)
+		if earlier := earlierLimits[l.Name]; earlier != "" {
+			show(earlier, "Earlier name of "+LimitPrefix+l.Name+".")
+		}
 	}
 }
+
+// earlierLimits are the earlier names of limits, which have a gauge for one release more.
+var earlierLimits = map[string]string{"input_timeout_seconds": "park_time_seconds"}
 
 func (s *scrape) kept(send func(string, float64, ...string)) {
 	n, more := 0, make(map[string]float64)

@@ -75,7 +75,7 @@ func TestEagerServerComesBackForTheSameClients(t *testing.T) {
 	asks.Capabilities, _ = protocol.ParseClientCapabilities(
 		jsontext.Value(`{"sampling":{},"roots":{}}`),
 	)
-	const searchAsking = search + ",caps=03"
+	const searchAsking = search + ",caps=roots.sampling"
 	first.run(t, func(r *rig) {
 		asks.Ref = r.Ref("session")
 		answer := r.looks(asks)

@@ -91,7 +91,7 @@ func TestMuteServerIsSharedByAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for mute, want := range map[bool]string{true: "principal=ci", false: "principal=ci,caps=11"} {
+	for mute, want := range map[bool]string{true: "principal=ci", false: "principal=ci,caps=roots.elicitation-form"} {
 		s := tenant.Server{Name: "files", Command: tenant.NewSecret("files"), DenyRequests: mute}
 		c := catalog.Caller{Principal: "ci", Session: "s", Capabilities: asks}
 		if own, lists := catalog.Key(s, c).String(), catalog.ListKey(s, c).String(); own != want ||
@@ -116,13 +116,13 @@ func TestConnectionsAreKeyedByWhatServersAreTold(t *testing.T) {
 		Withheld: protocol.CanSample | protocol.CanElicitForm,
 	}
 	s := tenant.Server{Name: "files", Command: tenant.NewSecret("files")}
-	if got := catalog.Key(s, c).String(); got != "principal=ci,caps=01" ||
+	if got := catalog.Key(s, c).String(); got != "principal=ci,caps=roots" ||
 		string(c.Visible().Raw()) != `{"roots":{}}` {
 		t.Errorf("connection %s, of which the server is told %s", got, c.Visible().Raw())
 	}
 	s.Share, c.Peer, c.Modern = tenant.BySession, true, true
 	if own, lists := catalog.Key(s, c), catalog.ListKey(s, c); own != lists ||
-		own.String() != "principal=ci,caps=01,modern" {
+		own.String() != "principal=ci,caps=roots,modern" {
 		t.Errorf("connections %s and %s", own, lists)
 	}
 }

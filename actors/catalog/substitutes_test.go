@@ -47,11 +47,11 @@ func TestProcessesOfThoseWhoShareAreBounded(t *testing.T) {
 			who  catalog.Caller
 			want string
 		}{
-			{asks, "principal=ci,caps=10"},
-			{roots, "principal=ci,caps=01"},
-			{r.kind("ci", `{"elicitation":{}}`, true), "principal=ci,caps=10"},
-			{r.kind("ci", `{"roots":{},"sampling":{}}`, false), "principal=ci,caps=01"},
-			{r.kind("bob", `{"sampling":{}}`, false), "principal=bob,caps=02"}, // shares with others
+			{asks, "principal=ci,caps=elicitation-form"},
+			{roots, "principal=ci,caps=roots"},
+			{r.kind("ci", `{"elicitation":{}}`, true), "principal=ci,caps=elicitation-form"},
+			{r.kind("ci", `{"roots":{},"sampling":{}}`, false), "principal=ci,caps=roots"},
+			{r.kind("bob", `{"sampling":{}}`, false), "principal=bob,caps=sampling"}, // shares with others
 		} {
 			if got := r.at(tt.who, "search"); got != tt.want {
 				t.Errorf("caller %s uses %s, want %s", tt.who.Session, got, tt.want)
@@ -76,20 +76,20 @@ func TestProcessesOfThoseWhoShareAreBounded(t *testing.T) {
 			t.Error("who uses the connection of another kind does not hear of it")
 		}
 		answer := r.looks(modern)
-		r.reports("search/principal=ci,caps=10", report{state: client.Ready, tools: []string{"find"}})
-		r.reports("files/tenant,caps=10,modern", report{state: client.Ready, tools: []string{"read"}})
+		r.reports("search/principal=ci,caps=elicitation-form", report{state: client.Ready, tools: []string{"find"}})
+		r.reports("files/tenant,caps=elicitation-form,modern", report{state: client.Ready, tools: []string{"read"}})
 		time.Sleep(11 * time.Second)
 		if v := <-answer; v.err != nil || len(v.List(0).Items()) == 0 {
 			t.Errorf("it sees %+v, %v", v.View, v.err)
 		}
 
-		end := r.Ref("client_sup/search/principal=ci,caps=01/connection")
+		end := r.Ref("client_sup/search/principal=ci,caps=roots/connection")
 		r.Send("catalog", &client.Unused{
 			Server: "search",
 			Key:    tenant.Key{Share: tenant.ByPrincipal, Principal: "ci", Fingerprint: protocol.CanRoots},
 			From:   end,
 		})
-		if got := r.at(modern, "search"); got != "principal=ci,caps=10,modern" {
+		if got := r.at(modern, "search"); got != "principal=ci,caps=elicitation-form,modern" {
 			t.Errorf("when there is room it uses %s", got)
 		}
 	})

@@ -26,7 +26,7 @@ const (
 // document is the configuration of the simulated host. The run provides the servers, so that only
 // the sharing of connections in their declarations matters.
 const document = `
-limits: {call_timeout: %v, call_timeout_max: %v, park_time: %v, request_timeout: 1s, start_timeout: 5s, list_wait: 3s, session_idle: %v}
+limits: {call_timeout: %v, call_timeout_max: %v, input_timeout: %v, request_timeout: 1s, start_timeout: 5s, list_wait: 3s, session_idle: %v}
 tenants:
   acme: {limits: {%s}, servers: {%s}}
   globex: {servers: {%s}}

@@ -237,7 +237,7 @@ func TestDefaultsAreTheProtocols(t *testing.T) {
 		{"request_timeout", l.RequestTimeout, protocol.RequestTimeout},
 		{"call_timeout", l.CallTimeout, protocol.CallTimeout},
 		{"call_timeout_max", l.CallTimeoutMax, protocol.MaxCallTimeout},
-		{"park_time", l.InputTimeout, protocol.InputTimeout},
+		{"input_timeout", l.InputTimeout, protocol.InputTimeout},
 		{"question_wait", l.QuestionWait, protocol.QuestionWait},
 		{"session_init", l.SessionInit, protocol.InitializeTimeout},
 		{"min_version", c.Negotiation.Floor, protocol.Versions()[0]},

@@ -118,6 +118,9 @@ func (l *loader) keys(n *node, y ast.Node, s scope) {
 			child = n.find(pair.Name.Text)
 		}
 		if child == nil {
+			child = l.renamed(n, pair.Name)
+		}
+		if child == nil {
 			other, known := l.foreignKey(n, pair.Name, alone)
 			if child = other; !known {
 				l.unknown(n, pair.Name)
@@ -127,7 +130,9 @@ func (l *loader) keys(n *node, y ast.Node, s scope) {
 		if child == nil {
 			continue
 		}
-		if slices.ContainsFunc(entries, func(e entry) bool { return n.each == nil && e.node == child }) {
+		if slices.ContainsFunc(entries, func(e entry) bool {
+			return n.each == nil && e.node.name == child.name
+		}) {
 			l.Report(pair.Name.At, fmt.Sprintf("%s appears twice", child.name),
 				document.Printable(pair.Name.Text)+" is another name of it", "keep one")
 			continue

@@ -114,6 +114,8 @@ func (p *printer) leaf(n *node, s scope, depth int) {
 		p.scalar(depth, n.name, modes[*v])
 	case *bool:
 		p.line(depth, n.name+": "+strconv.FormatBool(*v))
+	case *inverted:
+		p.line(depth, n.name+": "+strconv.FormatBool(!bool(*v)))
 	case *negotiation.Need:
 		p.scalar(depth, n.name, v.String())
 	case *tenant.Share:

@@ -42,6 +42,12 @@ func (n *node) schema() string {
 	for _, child := range n.children {
 		children = append(children, quote(child.name)+":"+child.schema())
 	}
+	for _, r := range renamedKeys {
+		if child := n.find(r.now); child != nil {
+			children = append(children, quote(r.old)+`:{"description":`+
+				quote("earlier name of "+r.now+r.hint)+`,"deprecated":true}`)
+		}
+	}
 	kind := `["object","null"]`
 	if p := n.place; p != nil {
 		ways := slices.Clone(p.oneOf)

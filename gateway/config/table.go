@@ -258,7 +258,7 @@ func limitKeys(at func(scope) *tenant.Limits) []Key {
 				"server or a built-in server of one session alone, or to a program with max_instances 1, are " +
 				"kept. 0s closes none",
 			func(s scope) any { return &at(s).IdleRelease }},
-		{"limits.park_time", span(time.Second, time.Hour), "5m", "", "2m", AtOnce,
+		{"limits.input_timeout", span(time.Second, time.Hour), "5m", "", "2m", AtOnce,
 			"maximum time that a call may wait for its user", func(s scope) any {
 				return &at(s).InputTimeout
 			}},
@@ -441,10 +441,10 @@ var serverKeys = []Key{
 			"standard error, even if these may be about a call of another principal. By default only the " +
 			"operator sees such text, and callers get the incident",
 		func(s scope) any { return &s.server.ShareLogs }},
-	{"mute", boolean, "false", "", "true", Replaces,
-		"the server may not ask clients anything (sampling, elicitation, roots); calls of several " +
-			"clients then never wait for each other",
-		func(s scope) any { return &s.server.DenyRequests }},
+	{"allow_server_requests", boolean, "true", "", "false", Replaces,
+		"the server may send requests to clients (sampling, elicitation, roots). If it may not, calls " +
+			"of several clients never wait for each other",
+		func(s scope) any { return (*inverted)(&s.server.DenyRequests) }},
 	{"min_version", revision, "", "", "2026-07-28", Replaces,
 		"oldest revision to use; 2026-07-28 skips the `initialize` handshake for servers known to be " +
 			"modern",

@@ -210,9 +210,17 @@ func putFlag(dst any, v value) *mistake {
 	if v.text != "true" && v.text != "false" {
 		return &mistake{"it is neither true nor false", "write true or false"}
 	}
-	*dst.(*bool) = v.text == "true"
+	switch dst := dst.(type) {
+	case *bool:
+		*dst = v.text == "true"
+	case *inverted:
+		*dst = v.text == "false"
+	}
 	return nil
 }
+
+// inverted is a field that is false when its key is true.
+type inverted bool
 
 func putRequirement(dst any, v value) *mistake {
 	n, ok := negotiation.ParseNeed(v.text)

@@ -14,5 +14,5 @@ func Example() {
 	fmt.Println(tenant.NewKey(share, "ci", "a session", protocol.CanRoots))
 	// Output:
 	// acme files true
-	// principal=ci,caps=01
+	// principal=ci,caps=roots
 }

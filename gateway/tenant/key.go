@@ -74,7 +74,7 @@ func (k Key) String() string {
 		id += "=" + digest(k.Session)
 	}
 	if k.Fingerprint != 0 {
-		id += fmt.Sprintf(",caps=%02x", uint64(k.Fingerprint))
+		id += ",caps=" + k.Fingerprint.ID()
 	}
 	if k.Modern {
 		id += ",modern"

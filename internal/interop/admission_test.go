@@ -14,7 +14,7 @@ import (
 // A call waits for its user, who may never answer. Other calls of the same program are not delayed:
 // they get another instance.
 func TestAbandonedCallHoldsUpNobody(t *testing.T) {
-	_, as := startAskingHost(t, "park_time: 1m", mcptest.HostOptions{})
+	_, as := startAskingHost(t, "input_timeout: 1m", mcptest.HostOptions{})
 	ann := as("ann", "past")
 	ann.callForState("elicit", "a name") // the client never answers
 	for range 3 {

@@ -31,7 +31,7 @@ func crowdFills(t *testing.T, apart int) {
 		selfConfig(t, serveKeeper, "keeper"),
 		serveWithSessions(t, newFixture("past").legacyOnly()))
 	config := fmt.Sprintf(
-		"limits: {memory: 256MiB, park_time: 4s}\ntenants:\n  initech: {auth: {keys: [%s]}, %s}\n",
+		"limits: {memory: 256MiB, input_timeout: 4s}\ntenants:\n  initech: {auth: {keys: [%s]}, %s}\n",
 		keyConfig("bill", "key-of-bill"), servers,
 	)
 	for n := range crowdSize {

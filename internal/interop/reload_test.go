@@ -86,7 +86,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 	dial(t, host.MCP+"/steady/mcp", "").call("echo", map[string]any{"message": "here"})
 	before := pidOf(t, host, "steady")
 	more := []string{
-		`, other: {builtin: demo}`, `, other: {builtin: demo, mute: true}`,
+		`, other: {builtin: demo}`, `, other: {builtin: demo, allow_server_requests: false}`,
 		`, other: {command: /no/such/program}`, ``, `, other: {builtin: nothing}`,
 	}
 	for i := range reloads {
@@ -117,7 +117,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 // F60: Every call in flight gets its answer when the host is told to stop.
 func TestNothingUnderWayIsLostByAStop(t *testing.T) {
 	host := mcptest.Start(t, mcptest.HostOptions{
-		Config: strings.Replace(steadyAnd(t, ""), "share: tenant", "share: tenant, mute: true", 1),
+		Config: strings.Replace(steadyAnd(t, ""), "share: tenant", "share: tenant, allow_server_requests: false", 1),
 	})
 	const calls = 40
 	answers := make(chan string, calls)

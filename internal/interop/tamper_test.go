@@ -94,7 +94,7 @@ tenants:
 // request (S17-S39). A refusal gives no reason, and does not affect a client that uses the state
 // correctly.
 func TestRequestStateIsBound(t *testing.T) {
-	_, as := startAskingHost(t, "park_time: 1m", mcptest.HostOptions{})
+	_, as := startAskingHost(t, "input_timeout: 1m", mcptest.HostOptions{})
 	for _, server := range []string{"past", "free"} {
 		t.Run(server, func(t *testing.T) {
 			ann := as("ann", server)
@@ -137,7 +137,7 @@ func TestRequestStateIsBound(t *testing.T) {
 
 // A held call accepts one answer, however many clients send an answer at the same time.
 func TestRequestStateIsGoodOnce(t *testing.T) {
-	_, as := startAskingHost(t, "park_time: 1m", mcptest.HostOptions{})
+	_, as := startAskingHost(t, "input_timeout: 1m", mcptest.HostOptions{})
 	ann := as("ann", "past")
 	state := ann.callForState("elicit", "a name")
 	const together = 8
@@ -165,7 +165,7 @@ func TestRequestStateIsGoodOnce(t *testing.T) {
 // A client that retries too late gets the same refusal as any other client, and its old call then
 // delays no other.
 func TestRequestStateExpires(t *testing.T) {
-	_, as := startAskingHost(t, "park_time: 2s", mcptest.HostOptions{})
+	_, as := startAskingHost(t, "input_timeout: 2s", mcptest.HostOptions{})
 	for _, server := range []string{"past", "free"} {
 		ann := as("ann", server)
 		state := ann.callForState("elicit", "a name")
@@ -177,7 +177,7 @@ func TestRequestStateExpires(t *testing.T) {
 
 // If a server dies while a call waits for its user, that call is lost, but not the next one.
 func TestHeldCallIsLostWithItsServer(t *testing.T) {
-	host, as := startAskingHost(t, "park_time: 1m", mcptest.HostOptions{})
+	host, as := startAskingHost(t, "input_timeout: 1m", mcptest.HostOptions{})
 	ann := as("ann", "past")
 	state := ann.callForState("elicit", "a name")
 	var pids []int
@@ -215,7 +215,7 @@ func TestHeldCallIsLostWithItsServer(t *testing.T) {
 // continues, and accepts the next retry.
 func TestHeldCallOutlivesItsActor(t *testing.T) {
 	home := t.TempDir()
-	host, as := startAskingHost(t, "park_time: 1m", mcptest.HostOptions{
+	host, as := startAskingHost(t, "input_timeout: 1m", mcptest.HostOptions{
 		Args: []string{"--chaos"}, Env: []string{"XDG_RUNTIME_DIR=" + home},
 	})
 	token, err := admin.ReadToken(filepath.Join(home, "mcpd"),
