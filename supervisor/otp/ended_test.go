@@ -3,10 +3,13 @@ package otp
 import (
 	"context"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 	"weak"
+
+	"mcpd/internal/clock"
 )
 
 // A Ref outlives its row: it waits in timers and in the tables of other actors. It keeps nothing of
@@ -68,6 +71,71 @@ func TestRefOfAnEndedRowKeepsNothing(t *testing.T) {
 				}
 			}
 			runtime.KeepAlive(ref)
+		})
+	}
+}
+
+// hoarder is a clock that keeps the function of every timer, also of a stopped one. The timers of
+// the runtime do so for a while.
+type hoarder struct {
+	Clock
+	mu   sync.Mutex
+	kept []func()
+}
+
+func (h *hoarder) AfterFunc(d time.Duration, f func()) ClockTimer {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.kept = append(h.kept, f)
+	return h.Clock.AfterFunc(d, f)
+}
+
+// A stopped timer keeps neither its message nor the process that has set it.
+func TestStoppedTimerKeepsNothing(t *testing.T) {
+	type work struct{ _ [1 << 20]byte }
+	ctx := context.Background()
+	for name, stop := range map[string]func(top Ref, timer Timer) error{
+		"ended": func(top Ref, _ Timer) error { return TerminateChild(ctx, top, "a") },
+		"stopped": func(top Ref, timer Timer) error {
+			timer.Stop()
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &hoarder{Clock: clock.System}
+			sys := NewSystem(Options{Clock: h})
+			defer sys.Close()
+			tree, err := sys.Start(ctx, "top", Spec{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := new(work)
+			held := weak.Make(w)
+			var timer Timer
+			_, err = StartChild(ctx, tree.Ref(), Child{ID: "a", Restart: Temporary,
+				Start: Worker(func() Behaviour {
+					return &script{init: func(p *Process) error {
+						timer = p.After(time.Hour, w)
+						w = nil
+						return nil
+					}}
+				})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			runtime.GC()
+			if held.Value() == nil {
+				t.Fatal("the message is not held while it may arrive")
+			}
+			if err := stop(tree.Ref(), timer); err != nil {
+				t.Fatal(err)
+			}
+			for end := time.Now().Add(5 * time.Second); held.Value() != nil; runtime.GC() {
+				if time.Now().After(end) {
+					t.Fatal("the timer holds the message")
+				}
+			}
+			runtime.KeepAlive(h)
 		})
 	}
 }

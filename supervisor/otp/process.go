@@ -197,8 +197,7 @@ func (p *Process) finish() {
 	x.monitors, x.links = nil, nil
 	p.mu.Unlock()
 	for _, t := range timers {
-		t.done.Store(true)
-		t.clock.Stop()
+		t.void()
 	}
 	for at, m := range monitors {
 		if at != nil {
