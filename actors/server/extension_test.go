@@ -198,7 +198,8 @@ func TestTheAggregateHearsNothingOfExtensions(t *testing.T) {
 		p.Ask(jsonrpc.StringID("q"), "things/ask", `{"what":"?"}`)
 		r.Rest()
 		if got := asked.Sent(); len(got) != 1 || got[0].Method != "things/ask" {
-			t.Fatalf("the question reached %v; the server heard %v", got, testrig.Of[jsonrpc.Message](&p.got))
+			t.Fatalf("the question reached %v; the server heard %v", got,
+				testrig.Of[jsonrpc.Message](&p.got))
 		}
 		alice.answer(asked.Sent()[0].ID, `{"so":1}`)
 		r.Rest()
