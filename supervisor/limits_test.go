@@ -234,7 +234,7 @@ var enforced = map[string]string{
 	"idle_stop_seconds": "actors/client.TestServerThatNothingNeedsSleeps " +
 		"actors/client.TestRemoteServerThatNothingNeedsSleeps",
 	"idle_release_seconds":  "actors/server.TestSilentSessionLetsGoOfItsServers",
-	"input_timeout_seconds":     "actors/server.TestQuestionExpires",
+	"input_timeout_seconds": "actors/server.TestQuestionExpires",
 	"question_wait_seconds": "actors/client.TestAbandonedQuestionsAreGivenUpForOthers",
 	"tools": "gateway/catalog.TestListsAreBounded " +
 		"actors/client.TestListIsNotReadToItsEnd",
