@@ -69,8 +69,8 @@ func TestOutlineDecidesAsTheWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if whole := jsontext.Value(object); decide(m.Outline()) != decide(whole) {
-				t.Errorf("%.300s: decided %s, by the whole %s", object, decide(m.Outline()), decide(whole))
+			if whole := jsontext.Value(object); decide(m.Elided()) != decide(whole) {
+				t.Errorf("%.300s: decided %s, by the whole %s", object, decide(m.Elided()), decide(whole))
 			}
 		}
 	})

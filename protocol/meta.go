@@ -115,7 +115,7 @@ func AdmitMeta(m jsonrpc.Message) (jsonrpc.Message, error) {
 	if !m.MayHave("_meta") {
 		return m, nil
 	}
-	meta, ok := jsonedit.Get(m.Outline(), "_meta")
+	meta, ok := jsonedit.Get(m.Elided(), "_meta")
 	switch {
 	case !ok:
 		return m, nil

@@ -54,7 +54,7 @@ func CheckParams(m jsonrpc.Message) error {
 		case !p.required && !m.MayHave(p.path[0]):
 			continue
 		default:
-			params = m.Outline()
+			params = m.Elided()
 		}
 		switch kind := jsonedit.Kind(params, p.path...); {
 		case kind == 0 && p.required:

@@ -20,8 +20,8 @@ const (
 	renewEvery = 10 * second
 	// checkEvery is how often the host checks that clients accept the certificate.
 	checkEvery = 10 * minute
-	// doubtEvery is how often the same problem of a certificate is reported again.
-	doubtEvery = 24 * time.Hour
+	// warningInterval is how often the same problem of a certificate is reported again.
+	warningInterval = 24 * time.Hour
 )
 
 // CheckCertificate checks the certificate of a configuration, if it has one. err is a problem: a
@@ -116,7 +116,7 @@ type renewal struct {
 	emit        func(telemetry.Event)
 
 	checked time.Time
-	doubt   string    // last reported problem
+	warning string    // last reported problem
 	told    time.Time // time of that report
 }
 
@@ -151,7 +151,7 @@ func (r *renewal) renew(atOnce bool) {
 			File: r.certificate.File(), Reason: "the previous certificate is still served: " + err.Error(),
 		})
 	case renewed:
-		r.doubt, r.checked = "", time.Time{}
+		r.warning, r.checked = "", time.Time{}
 		r.emit(telemetry.CertificateRenewed{
 			File: r.certificate.File(), Left: r.certificate.Expires().Sub(now),
 		})
@@ -166,18 +166,18 @@ func (r *renewal) check() {
 		return
 	}
 	r.checked = now
-	doubt := ""
+	warning := ""
 	if err := r.certificate.Check(now, nil); err != nil {
-		doubt = err.Error()
+		warning = err.Error()
 	} else if r.certificate.ExpiresSoon(now) {
-		doubt = fmt.Sprintf("it expires at %s and was not renewed",
+		warning = fmt.Sprintf("it expires at %s and was not renewed",
 			r.certificate.Expires().UTC().Format(time.RFC3339))
 	}
-	if doubt == r.doubt && now.Sub(r.told) < doubtEvery {
+	if warning == r.warning && now.Sub(r.told) < warningInterval {
 		return
 	}
-	r.doubt, r.told = doubt, now
-	if doubt != "" {
-		r.emit(telemetry.CertificateDoubted{File: r.certificate.File(), Reason: doubt})
+	r.warning, r.told = warning, now
+	if warning != "" {
+		r.emit(telemetry.CertificateDoubted{File: r.certificate.File(), Reason: warning})
 	}
 }

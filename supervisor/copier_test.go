@@ -12,16 +12,16 @@ import (
 
 // copier is a client that keeps no copy of a large message.
 type copier struct {
-	*near
+	*nearServer
 	path    string
 	modern  bool
 	session string
 }
 
 // client returns a client of a path, of either era.
-func (n *near) client(path string, modern bool) *copier {
+func (n *nearServer) client(path string, modern bool) *copier {
 	n.Helper()
-	c := &copier{near: n, path: path, modern: modern}
+	c := &copier{nearServer: n, path: path, modern: modern}
 	if modern {
 		return c
 	}

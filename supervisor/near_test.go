@@ -12,16 +12,16 @@ import (
 	"mcpd/gateway/config"
 )
 
-// near is a host with far servers of either era, and its one tenant.
-type near struct {
+// nearServer is a host with far servers of either era, and its one tenant.
+type nearServer struct {
 	*testing.T
 	host *Running
 	url  string
 	far  map[string]*far
 }
 
-func copying(t *testing.T) *near {
-	n := &near{T: t, far: map[string]*far{}}
+func copying(t *testing.T) *nearServer {
+	n := &nearServer{T: t, far: map[string]*far{}}
 	servers := ""
 	for name, modern := range map[string]bool{"old": false, "new": true} {
 		f := &far{modern: modern, release: make(chan struct{})}
@@ -57,14 +57,14 @@ func copying(t *testing.T) *near {
 }
 
 // at returns the same host for a subtest.
-func (n *near) at(t *testing.T) *near {
+func (n *nearServer) at(t *testing.T) *nearServer {
 	here := *n
 	here.T = t
 	return &here
 }
 
 // live returns how many bytes are on the heap, and how many of them count for the tenant.
-func (n *near) live() (live, kept int64) {
+func (n *nearServer) live() (live, kept int64) {
 	for range 3 { // pooled memory goes with the second collection
 		runtime.GC()
 	}
@@ -77,7 +77,7 @@ func (n *near) live() (live, kept int64) {
 }
 
 // rests waits until no more counts than before.
-func (n *near) rests(counted int64) {
+func (n *nearServer) rests(counted int64) {
 	n.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		_, kept := n.live()
@@ -92,7 +92,7 @@ func (n *near) rests(counted int64) {
 }
 
 // counts waits until this many large messages are in memory, and all of them count.
-func (n *near) counts(before, counted int64, messages int) {
+func (n *nearServer) counts(before, counted int64, messages int) {
 	n.Helper()
 	slack := int64(messages * besideCall)
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {

@@ -3,9 +3,9 @@ package supervisor
 import "time"
 
 const (
-	// newcomerTime bounds how long a drain waits for requests on connections that have none, and for
-	// the ends of streams. A client that connects and sends nothing must not prolong a drain.
-	newcomerTime = second
+	// minConnectionAge bounds how long a drain waits for requests on connections that have none, and
+	// for the ends of streams. A client that connects and sends nothing must not prolong a drain.
+	minConnectionAge = second
 	// quietTime is how long a connection has had no request before the drain ends it. A client with a
 	// more recent request is likely to send another one now, whose answer can end the connection.
 	quietTime = quietBeforeEnd
@@ -20,15 +20,15 @@ func (l *listener) closeQuiet() {
 	pause(min(noticeTime, l.budget/40))
 }
 
-// retire returns when every client knows that its connection ends, at the latest after newcomerTime
-// or a third of the rest of the drain, whichever is shorter. Server.Shutdown closes connections
-// between two requests, whatever arrives on them, and answers no request that it reads afterwards.
-// Streams end here once nothing is in flight. Their responses cannot say that the connection ends,
-// so clients use it again.
+// retire returns when every client knows that its connection ends, at the latest after
+// minConnectionAge or a third of the rest of the drain, whichever is shorter. Server.Shutdown
+// closes connections between two requests, whatever arrives on them, and answers no request that it
+// reads afterwards. Streams end here once nothing is in flight. Their responses cannot say that the
+// connection ends, so clients use it again.
 func (l *listener) retire(remaining time.Duration, stage stage) {
-	const look = newcomerTime / 50
+	const look = minConnectionAge / 50
 	ended := false
-	for range min(newcomerTime, remaining/3) / look {
+	for range min(minConnectionAge, remaining/3) / look {
 		if !ended && l.idle() > 0 {
 			l.endStreams()
 			ended = true

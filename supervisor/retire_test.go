@@ -142,7 +142,7 @@ func TestRequestAfterAStreamIsAnswered(t *testing.T) {
 	<-ended
 }
 
-// A client that sends nothing prolongs a drain by newcomerTime at most.
+// A client that sends nothing prolongs a drain by minConnectionAge at most.
 func TestSilentConnectionHoldsUpNoDrain(t *testing.T) {
 	var told []telemetry.Event
 	l := draining(t, func() time.Duration { return time.Hour }, &told)
@@ -157,7 +157,7 @@ func TestSilentConnectionHoldsUpNoDrain(t *testing.T) {
 	stop()
 	began := time.Now()
 	<-ended
-	if took := time.Since(began); took > 3*newcomerTime {
+	if took := time.Since(began); took > 3*minConnectionAge {
 		t.Errorf("the drain took %v", took)
 	}
 }

@@ -51,8 +51,8 @@ func New() *Registry { return &Registry{} }
 // Init restores the state of the previous incarnation.
 func (r *Registry) Init(p *otp.Process) error {
 	r.p = p
-	var heir bool
-	if r.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+	var restored bool
+	if r.carriedState, restored = p.CarriedState().(*carriedState); !restored {
 		r.carriedState = &carriedState{
 			declared: map[DiscoverRequest]jsontext.Value{}, known: known(),
 			experimental: map[string]jsontext.Value{}, subscribers: map[otp.Ref]bool{},

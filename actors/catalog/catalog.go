@@ -140,8 +140,8 @@ func (c *Catalog) Init(p *otp.Process) error {
 		func(s capability.State, err error) any {
 			return subscribed{s, err}
 		})
-	var heir bool
-	if c.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+	var restored bool
+	if c.carriedState, restored = p.CarriedState().(*carriedState); !restored {
 		c.carriedState = &carriedState{servers: map[string]*server{}, views: &views{}}
 		p.SetCarriedState(c.carriedState)
 	}
@@ -189,7 +189,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 	for _, s := range sortedmap.Sorted(c.servers) {
 		c.expireLists(s)
 	}
-	if !heir {
+	if !restored {
 		c.restoreLists()
 		c.restoreQuarantines()
 	}

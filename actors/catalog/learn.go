@@ -23,16 +23,16 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 	}
 	lists, short := l.merge(r)
 	changed := short != l.short
-	var news []merge.Kind
+	var learned []merge.Kind
 	for _, k := range merge.Kinds() {
 		differs := l.known && merge.Diff(k, l.lists[k], lists[k]).Any() ||
 			!l.known && len(lists[k]) > 0
 		if changed = changed || differs; differs || slices.Contains(r.Changed, k) {
-			news = append(news, k)
+			learned = append(learned, k)
 		}
 	}
 	if l.served {
-		c.announce(r, news)
+		c.announce(r, learned)
 	}
 	if declared := !l.known ||
 		!bytes.Equal(l.facts.Capabilities.Raw(), r.Facts.Capabilities.Raw()); declared {

@@ -90,7 +90,7 @@ func (c *Connection) logLevel(x *request.Exchange) string {
 // checkResult returns what is wrong with a result, whichever client it is for.
 func (c *Connection) checkResult(x *request.Exchange, m jsonrpc.Message) error {
 	if m.Result.Kind() == '{' &&
-		(!c.facts.Version.Has(protocol.ResultType) || mrtr.TypeOf(m.Outline()) == mrtr.Complete) {
+		(!c.facts.Version.Has(protocol.ResultType) || mrtr.TypeOf(m.Elided()) == mrtr.Complete) {
 		return nil
 	}
 	if m.Result.Kind() == '{' && !protocol.IsKnownMethod(x.Method) {

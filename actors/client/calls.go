@@ -165,9 +165,9 @@ func (c *Connection) response(m jsonrpc.Message) error {
 	}
 	c.settled(f.x)
 	c.closeQuestionsOf(f.x.ID)
-	c.needs(m.Outline())
+	c.needs(m.Elided())
 	answer := answerOf(f, m, c.p.Now())
-	c.noteMade(f.x, m.Outline())
+	c.noteMade(f.x, m.Elided())
 	answer.Result, answer.Err = c.translateAnswer(f.x, m)
 	f.x.Answered(max(len(answer.Result), m.Error.Size()))
 	switch {

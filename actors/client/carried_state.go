@@ -82,7 +82,7 @@ func newCarriedState(o Options) *carriedState {
 		toldCapabilities: o.Declare, clients: clients{},
 	}
 	abandoned := cmp.Or(o.Restore, &AbandonedState{})
-	c.clients.regain(abandoned)
+	c.clients.restore(abandoned)
 	c.interest = interest.New(o.Kept.Count(quota.Subscriptions, 0), abandoned.URIs, abandoned.Levels)
 	c.earlyKept = o.Kept.Count(quota.Questions, 0)
 	return c
@@ -147,15 +147,15 @@ func (c *carriedState) Abandon(reason error) {
 }
 
 // regain restores what this connection knew before its carried state was given up.
-func (c *Connection) regain(abandoned *AbandonedState) {
-	for _, ref := range c.clients.regain(abandoned) {
+func (c *Connection) restoreAbandoned(abandoned *AbandonedState) {
+	for _, ref := range c.clients.restore(abandoned) {
 		c.p.Monitor(ref)
 	}
 	if len(abandoned.URIs) > 0 {
 		c.wake()
 	}
 	c.stepInterest(interest.Event{
-		Op: interest.Regain, Resources: abandoned.URIs, Levels: abandoned.Levels,
+		Op: interest.Recover, Resources: abandoned.URIs, Levels: abandoned.Levels,
 	})
 	c.linger.Stop()
 }

@@ -13,7 +13,7 @@ func TestConnectionRestoresItsAbandonedState(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		r.wish(client.SubscriptionIntent{Session: "one", Level: "notice"})
+		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)

@@ -91,7 +91,7 @@ host regains
 				all.leave(abandoned)
 				all.detach(ref("b"))
 			case "regains":
-				all.regain(abandoned)
+				all.restore(abandoned)
 			}
 			keepers := all.keepers(jsontext.Value("1"))
 			for row, c := range sortedmap.Sorted(all) {

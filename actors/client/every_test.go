@@ -60,15 +60,15 @@ func TestIntentOfASessionThatEndsIsAnswered(t *testing.T) {
 		p := r.server()
 		p.Expect("initialize")
 		r.attach("one")
-		granted := r.wish(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
+		granted := r.setIntent(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
 		r.send(client.Detach{Ref: r.Ref("one")})
 		select {
 		case err := <-granted:
 			if err == nil {
-				t.Error("the wish was granted by a connection that is not ready")
+				t.Error("the intent was granted by a connection that is not ready")
 			}
 		default:
-			t.Error("the wish is not answered")
+			t.Error("the intent is not answered")
 		}
 		r.holdsNothing()
 	})

@@ -20,7 +20,7 @@ func TestInstancesAreSubscribedToo(t *testing.T) {
 		p := r.program(r.dials)
 		r.attach("one")
 		subscribe := func(uri string) {
-			granted := r.wish(client.SubscriptionIntent{Session: "one", URIs: []string{uri}})
+			granted := r.setIntent(client.SubscriptionIntent{Session: "one", URIs: []string{uri}})
 			p.Reply(p.Expect("resources/subscribe"), `{}`)
 			<-granted
 		}
@@ -55,7 +55,7 @@ func TestInstanceThatHungIsSubscribedAgain(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p := r.program(r.dials)
 		r.attach("one")
-		granted := r.wish(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
+		granted := r.setIntent(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		<-granted
 		r.asks(p)
@@ -83,7 +83,7 @@ func TestInstanceMaySpeakOfASubscription(t *testing.T) {
 				r.uses("one", "alice")
 				r.uses("two", "bob")
 				if follows {
-					granted := r.wish(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
+					granted := r.setIntent(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
 					p.Reply(p.Expect("resources/subscribe"), `{}`)
 					<-granted
 				}
@@ -116,7 +116,7 @@ func TestCallsOfAnInstanceWaitForItsSubscriptionsBriefly(t *testing.T) {
 		p := r.program(r.dials)
 		r.attach("one")
 		subscribe := func(uri string) {
-			granted := r.wish(client.SubscriptionIntent{Session: "one", URIs: []string{uri}})
+			granted := r.setIntent(client.SubscriptionIntent{Session: "one", URIs: []string{uri}})
 			p.Reply(p.Expect("resources/subscribe"), `{}`)
 			<-granted
 		}

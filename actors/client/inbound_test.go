@@ -328,7 +328,7 @@ func TestLogLinesFindTheirCall(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.ready(`{"tools":{},"logging":{}}`)
 		r.attach("one")
-		r.wish(client.SubscriptionIntent{Session: "one", Level: "warning"})
+		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "warning"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		x := r.call("one")
 		m := p.Expect("tools/call")

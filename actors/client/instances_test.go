@@ -70,8 +70,8 @@ func TestCallThatWaitsGetsAnInstance(t *testing.T) {
 		p := r.program(r.dials)
 		r.attach("one")
 		r.attach("two")
-		<-r.wish(client.SubscriptionIntent{Session: "one"})
-		granted := r.wish(client.SubscriptionIntent{Session: "two", Level: "debug"})
+		<-r.setIntent(client.SubscriptionIntent{Session: "one"})
+		granted := r.setIntent(client.SubscriptionIntent{Session: "two", Level: "debug"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		<-granted
 		first, second := r.call("one"), r.call("two")

@@ -96,10 +96,10 @@ func TestRememberedSubscriptionsAreCounted(t *testing.T) {
 		}
 		r.attach("one")
 		r.attach("two")
-		r.wish(client.SubscriptionIntent{Session: "one", URIs: uris})
+		r.setIntent(client.SubscriptionIntent{Session: "one", URIs: uris})
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.wish(client.SubscriptionIntent{Session: "two", URIs: uris[:1]})
+		r.setIntent(client.SubscriptionIntent{Session: "two", URIs: uris[:1]})
 		r.Rest()
 		if bytes() != all {
 			t.Errorf("%d bytes count, want %d", bytes(), all)

@@ -355,7 +355,7 @@ func TestLogLevelOfARequestThatStandsAlone(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p := r.modernly(`{"tools":{},"logging":{}}`)
 		r.attach("one")
-		granted := r.wish(client.SubscriptionIntent{Session: "one", Level: "warning"})
+		granted := r.setIntent(client.SubscriptionIntent{Session: "one", Level: "warning"})
 		if err := <-granted; err != nil {
 			t.Fatal(err)
 		}

@@ -115,7 +115,7 @@ func TestSessionOfASilentClientIsParked(t *testing.T) {
 		r.attach("one")
 		p = r.dial()
 		r.lists(p)
-		granted := r.wish(client.SubscriptionIntent{
+		granted := r.setIntent(client.SubscriptionIntent{
 			Session: "one", URIs: []string{"test://x"}, Missed: true,
 		})
 		p.Reply(p.Expect("resources/subscribe"), `{}`)

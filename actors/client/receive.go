@@ -87,7 +87,7 @@ func (c *Connection) receive(p *otp.Process, msg any) error {
 	case Describe:
 		c.publish(nil, nil)
 	case *AbandonedState:
-		c.regain(m)
+		c.restoreAbandoned(m)
 	case otp.Down:
 		c.down(m)
 	case Release:

@@ -46,7 +46,7 @@ func TestReadyAfterARestartIsTrue(t *testing.T) {
 				}
 				r.Rest()
 				r.attach("one")
-				granted := r.wish(client.SubscriptionIntent{
+				granted := r.setIntent(client.SubscriptionIntent{
 					Session: "one", Level: "debug", URIs: []string{"test://x"},
 				})
 				for range 2 {

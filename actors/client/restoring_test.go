@@ -18,7 +18,7 @@ func TestCallWaitsForWhatItsClientWants(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				r.attach("one")
-				granted := r.wish(client.SubscriptionIntent{
+				granted := r.setIntent(client.SubscriptionIntent{
 					Session: "one", Level: "info", URIs: []string{"test://x"},
 				})
 				x := r.call("one")
@@ -57,7 +57,7 @@ func TestCallWaitsForWhatIsRestored(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		r.wish(client.SubscriptionIntent{Session: "one", Level: "notice"})
+		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		for range 2 {
 			p.Close(nil)
@@ -78,12 +78,12 @@ func TestInstanceHasTheLevelBeforeTheCall(t *testing.T) {
 		p := r.program(r.dials)
 		r.attach("one")
 		r.attach("two")
-		<-r.wish(client.SubscriptionIntent{Session: "one"})
+		<-r.setIntent(client.SubscriptionIntent{Session: "one"})
 		r.call("one")
 		p.Expect("tools/call")
 		var q *mcptest.Peer
 		for _, level := range []string{"debug", "error"} {
-			granted := r.wish(client.SubscriptionIntent{Session: "two", Level: level})
+			granted := r.setIntent(client.SubscriptionIntent{Session: "two", Level: level})
 			p.Reply(p.Expect("logging/setLevel"), `{}`)
 			<-granted
 			r.call("two")
@@ -105,7 +105,7 @@ func TestSubscriptionsAreRestoredWhenThereIsRoom(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		granted := r.wish(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
+		granted := r.setIntent(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		<-granted
 		p.Close(nil)
@@ -135,7 +135,7 @@ func TestSubscriptionsAreAskedForAPartAtATime(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		granted, asked := r.wish(intent), []jsonrpc.Message{}
+		granted, asked := r.setIntent(intent), []jsonrpc.Message{}
 		for range part {
 			asked = append(asked, p.Expect("resources/subscribe"))
 		}

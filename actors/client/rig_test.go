@@ -31,7 +31,7 @@ type rig struct {
 	next                uint64
 	closed              chan transport.Upstream
 	other               func() otp.Child // the row of another instance
-	books               books
+	books               receivedLog
 	table               *request.Table
 }
 
@@ -156,8 +156,8 @@ func (r *rig) attachAs(session, row string) {
 	r.Rest()
 }
 
-// wish tells the connection what a session wants. The channel that it returns gets the answer.
-func (r *rig) wish(w client.SubscriptionIntent) <-chan error {
+// setIntent tells the connection what a session wants. The channel that it returns gets the answer.
+func (r *rig) setIntent(w client.SubscriptionIntent) <-chan error {
 	r.T.Helper()
 	granted := make(chan error, 1)
 	go func() { // it ends with the connection at the latest
@@ -240,11 +240,11 @@ type ended struct {
 }
 
 // books records the outcomes of exchanges.
-type books struct{ testrig.Log }
+type receivedLog struct{ testrig.Log }
 
-func (b *books) Begin(*request.Exchange) {}
+func (b *receivedLog) Begin(*request.Exchange) {}
 
-func (b *books) End(x *request.Exchange, o request.Outcome) { b.Add(&ended{o, x.ID, x}) }
+func (b *receivedLog) End(x *request.Exchange, o request.Outcome) { b.Add(&ended{o, x.ID, x}) }
 
 // outcomes returns the exchanges that have ended, in order.
 func (r *rig) outcomes() []*ended { return testrig.Of[*ended](&r.books.Log) }

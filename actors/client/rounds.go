@@ -37,7 +37,7 @@ func (c *Connection) interrupted(f *inflightRequest, m jsonrpc.Message) bool {
 	d := c.mrtrCalls[f.x.ID]
 	if d == nil {
 		asks := m.Error == nil && c.facts.Version.Has(protocol.MultiRoundTrip) &&
-			mrtr.TypeOf(m.Outline()) == mrtr.InputRequired
+			mrtr.TypeOf(m.Elided()) == mrtr.InputRequired
 		if !asks || f.x.Version.Has(protocol.MultiRoundTrip) || !mrtr.MayAsk(f.x.Method) {
 			return false
 		}

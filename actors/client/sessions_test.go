@@ -77,11 +77,11 @@ func TestLogLevelIsTheMostVerbose(t *testing.T) {
 			}
 			p.Reply(m, `{}`)
 		}
-		r.wish(client.SubscriptionIntent{Session: "one", Level: "error"})
+		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "error"})
 		level("error")
-		r.wish(client.SubscriptionIntent{Session: "two", Level: "debug"})
+		r.setIntent(client.SubscriptionIntent{Session: "two", Level: "debug"})
 		level("debug")
-		r.wish(client.SubscriptionIntent{Session: "one", Level: "info"})
+		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "info"})
 		p.ExpectNothing(time.Second)
 		r.Send("two", otp.Normal)
 		level("info")
@@ -95,7 +95,7 @@ func TestLevelsThatChangeWithoutEnd(t *testing.T) {
 		p := r.watched()
 		r.attach("one")
 		for i := range 100 {
-			r.wish(client.SubscriptionIntent{Session: "one", Level: []string{"error", "debug"}[i%2]})
+			r.setIntent(client.SubscriptionIntent{Session: "one", Level: []string{"error", "debug"}[i%2]})
 		}
 		first := p.Expect("logging/setLevel")
 		p.ExpectNothing(time.Second)
@@ -115,7 +115,7 @@ func TestRestartRestoresWhatClientsWanted(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		r.wish(client.SubscriptionIntent{Session: "one", Level: "notice"})
+		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
@@ -180,15 +180,15 @@ func TestResourceIsLetGoOfAndWantedInOrder(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		wished := client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}}
-		r.wish(wished)
+		intent := client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}}
+		r.setIntent(intent)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		r.Rest()
 		r.Send("one", otp.Normal)
 		leaving := p.Expect("resources/unsubscribe")
 		r.attach("two")
-		wished.Session = "two"
-		r.wish(wished)
+		intent.Session = "two"
+		r.setIntent(intent)
 		p.ExpectNothing(time.Second)
 		p.Reply(leaving, `{}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
@@ -262,7 +262,7 @@ func TestNextConnectionCarriesOn(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		r.wish(client.SubscriptionIntent{Session: "one", Level: "notice"})
+		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
@@ -344,7 +344,7 @@ func TestIntentIsInForceWhenTheServerHasAnswered(t *testing.T) {
 		}
 	}
 	run(t, nil, func(r *rig) {
-		early := r.wish(client.SubscriptionIntent{Session: "two", Level: "error"})
+		early := r.setIntent(client.SubscriptionIntent{Session: "two", Level: "error"})
 		p := r.watched()
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		r.Rest()
@@ -353,7 +353,7 @@ func TestIntentIsInForceWhenTheServerHasAnswered(t *testing.T) {
 		}
 		r.attach("one")
 		intent := client.SubscriptionIntent{Session: "one", Level: "info", URIs: []string{"test://x"}}
-		granted := r.wish(intent)
+		granted := r.setIntent(intent)
 		level, uri := p.Expect("logging/setLevel"), p.Expect("resources/subscribe")
 		p.Reply(level, `{}`)
 		if r.Rest(); !open(granted) {
@@ -364,11 +364,11 @@ func TestIntentIsInForceWhenTheServerHasAnswered(t *testing.T) {
 		if err := <-granted; err != nil {
 			t.Errorf("granted with %v", err)
 		}
-		if open(r.wish(intent)) {
+		if open(r.setIntent(intent)) {
 			t.Error("the same again is not granted at once")
 		}
 		p.ExpectNothing(time.Second)
-		refused := r.wish(client.SubscriptionIntent{Session: "one", Level: "debug"})
+		refused := r.setIntent(client.SubscriptionIntent{Session: "one", Level: "debug"})
 		p.Refuse(p.Expect("logging/setLevel"), -32602, "not that")
 		r.Rest()
 		if err := <-refused; err == nil || !strings.Contains(err.Error(), "not that") {
@@ -385,7 +385,7 @@ func TestIntentOutlivesTheSessionItWasAskedIn(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				p := r.watched()
 				r.attach("one")
-				granted := r.wish(client.SubscriptionIntent{Session: "one", Level: "info"})
+				granted := r.setIntent(client.SubscriptionIntent{Session: "one", Level: "info"})
 				if level := p.Expect("logging/setLevel"); refused {
 					forgotten(p, level)
 				} else {

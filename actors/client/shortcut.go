@@ -60,7 +60,7 @@ func (s *shortcut) take(in transport.Inbound) bool {
 	h, m := s.translator.Load(), in.Message
 	if h == nil || in.Err != nil || in.Control != nil || m.Method != "" || m.Error != nil ||
 		m.Result.Kind() != '{' || m.Size() >= transport.Large || s.handled.Load() != s.read.Load() ||
-		h.version.Has(protocol.ResultType) && mrtr.TypeOf(m.Outline()) != mrtr.Complete ||
+		h.version.Has(protocol.ResultType) && mrtr.TypeOf(m.Elided()) != mrtr.Complete ||
 		s.p.FaultArmed() {
 		return false
 	}
@@ -132,6 +132,6 @@ func (c *Connection) spared(m endedWithoutActor) {
 
 // answerOf returns the outcome of a call that its server has answered, without its result or error.
 func answerOf(f *inflightRequest, m jsonrpc.Message, now time.Time) request.Outcome {
-	failed := m.MayHave("isError") && jsonedit.Kind(m.Outline(), "isError") == 't'
+	failed := m.MayHave("isError") && jsonedit.Kind(m.Elided(), "isError") == 't'
 	return request.Outcome{Waited: now.Sub(f.at), ToolError: failed}
 }

@@ -36,7 +36,7 @@ func TestServerThatNothingNeedsSleeps(t *testing.T) {
 	run(t, sleepy, func(r *rig) {
 		p := r.watched()
 		r.attach("one")
-		r.wish(client.SubscriptionIntent{Session: "one", Level: "notice"})
+		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		time.Sleep(50 * time.Second)
 		first := r.call("one")
@@ -58,7 +58,7 @@ func TestServerThatNothingNeedsSleeps(t *testing.T) {
 		if got := testrig.Of[telemetry.UpstreamExited](&r.Events); len(got) != 0 {
 			t.Errorf("told as an end: %v", got)
 		}
-		granted := r.wish(client.SubscriptionIntent{Session: "one", Level: "info"})
+		granted := r.setIntent(client.SubscriptionIntent{Session: "one", Level: "info"})
 		if len(granted) != 1 || <-granted != nil || r.report().State != client.Stopped {
 			t.Error("a log level is no reason to start, nor to wait")
 		}
@@ -203,12 +203,12 @@ func TestSubscriptionWakesTheServer(t *testing.T) {
 		r.watched()
 		r.attach("one")
 		time.Sleep(2 * time.Minute)
-		granted := r.wish(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
+		granted := r.setIntent(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
 		p := r.watched()
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		r.Rest()
 		if len(granted) != 1 || <-granted != nil {
-			t.Error("the wish was not granted")
+			t.Error("the intent was not granted")
 		}
 	})
 }

@@ -102,8 +102,8 @@ type (
 // Init takes over from an incarnation that crashed: its reload begins again.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	var heir bool
-	if m.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+	var restored bool
+	if m.carriedState, restored = p.CarriedState().(*carriedState); !restored {
 		m.carriedState = &carriedState{leaving: map[string]*leaving{}}
 		p.SetCarriedState(m.carriedState)
 	}

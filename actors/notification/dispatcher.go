@@ -81,8 +81,8 @@ func New(o Options) *Dispatcher { return &Dispatcher{o: o} }
 // the next handler.
 func (d *Dispatcher) Init(p *otp.Process) error {
 	d.p = p
-	var heir bool
-	if d.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+	var restored bool
+	if d.carriedState, restored = p.CarriedState().(*carriedState); !restored {
 		d.carriedState = &carriedState{away: map[Handler]bool{}}
 		d.queue.Size = (*Notice).size
 		d.count()

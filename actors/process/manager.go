@@ -180,8 +180,8 @@ func (resume) Class() otp.Class { return otp.Reserved }
 // by messages to itself, so that a crash on one of them is charged to the tenant of that child.
 func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
-	var heir bool
-	if m.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+	var restored bool
+	if m.carriedState, restored = p.CarriedState().(*carriedState); !restored {
 		m.carriedState = &carriedState{
 			last: m.last, children: map[*stdio.Child]*child{}, starts: map[*starting]bool{},
 			releases: map[transport.Upstream]closing{},

@@ -36,17 +36,17 @@ type tally struct{ n atomic.Int32 }
 func (*tally) Send(jsonrpc.Message) error    { return nil }
 func (t *tally) Finish(jsonrpc.Message) bool { return t.n.Add(1) == 1 }
 
-// books counts the requests in flight.
-type books struct {
+// outcomeLog counts the requests in flight.
+type outcomeLog struct {
 	mu                sync.Mutex // guards the rest
 	begun, ended, now int
 }
 
-func (b *books) Begin(*request.Exchange) { b.count(1, 0) }
+func (b *outcomeLog) Begin(*request.Exchange) { b.count(1, 0) }
 
-func (b *books) End(*request.Exchange, request.Outcome) { b.count(0, 1) }
+func (b *outcomeLog) End(*request.Exchange, request.Outcome) { b.count(0, 1) }
 
-func (b *books) count(begun, ended int) {
+func (b *outcomeLog) count(begun, ended int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.begun, b.ended, b.now = b.begun+begun, b.ended+ended, b.now+begun-ended
@@ -56,7 +56,7 @@ func (b *books) count(begun, ended int) {
 // and the books are told of one end, and the table drops it.
 func TestTableProperties(t *testing.T) {
 	for seed := range uint64(50) {
-		own, books := &owner{ended: map[uint64]int{}}, &books{}
+		own, books := &owner{ended: map[uint64]int{}}, &outcomeLog{}
 		table := request.NewTable(request.Options{Pending: func() int { return 40 }, Meter: books})
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		now := time.Unix(1000, 0)
@@ -126,7 +126,7 @@ func TestTableProperties(t *testing.T) {
 
 // S4-133: ended exchanges leave no history that could grow.
 func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
-	table := request.NewTable(request.Options{Pending: func() int { return 40 }, Meter: &books{}})
+	table := request.NewTable(request.Options{Pending: func() int { return 40 }, Meter: &outcomeLog{}})
 	own := &owner{ended: map[uint64]int{}}
 	var kept []weakly.Pointer[request.Exchange]
 	for i := range uint64(100) {
@@ -150,7 +150,9 @@ func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 
 // S4-124: a request is accepted among a thousand waiting ones and gets its outcome.
 func BenchmarkRequestCorrelation(b *testing.B) {
-	table := request.NewTable(request.Options{Pending: func() int { return 2000 }, Meter: &books{}})
+	table := request.NewTable(request.Options{Pending: func() int {
+		return 2000
+	}, Meter: &outcomeLog{}})
 	own, out := silent{}, &tally{}
 	now := time.Now()
 	take := func(id uint64) *request.Exchange {

@@ -158,7 +158,7 @@ func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(
 // submit makes the exchange and sends it to the request manager.
 func (s *Session) submit(o *outgoing, to otp.Ref) {
 	m, limits := o.d.Message, &s.o.Tenant().Limits
-	if m.Method == "tools/call" && m.MayHave("task") && jsonedit.Kind(m.Outline(), "task") != 0 {
+	if m.Method == "tools/call" && m.MayHave("task") && jsonedit.Kind(m.Elided(), "task") != 0 {
 		// The actor that keeps a task asks the server for it by itself. If no task is kept, the host
 		// ignores the member, as a receiver without tasks must (2025-11-25 §basic/utilities/tasks).
 		o.params, _ = jsonedit.Delete(o.params, "task")

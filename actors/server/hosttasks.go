@@ -43,7 +43,7 @@ func (s *Session) asksForTask(m jsonrpc.Message) bool {
 	if !m.MayHave("task") {
 		return false
 	}
-	intent, asks := jsonedit.Get(m.Outline(), "task")
+	intent, asks := jsonedit.Get(m.Elided(), "task")
 	return asks && intent.Kind() != 'n' && s.record.Version.Has(protocol.Tasks) &&
 		s.record.Offered.Has("tasks.requests.tools.call")
 }

@@ -50,7 +50,7 @@ func TestSilentSessionLetsGoOfItsServers(t *testing.T) {
 			t.Fatalf("%d unsubscribed", len(got))
 		}
 		if got := u.h.Subscriptions(); got != 1 {
-			t.Errorf("it has forgotten its client's wishes: %d", got)
+			t.Errorf("it has forgotten its client's intents: %d", got)
 		}
 
 		u.comes()

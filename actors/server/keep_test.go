@@ -154,22 +154,23 @@ func TestACallForATaskThatIsNotAnsweredMayHaveBeenExecuted(t *testing.T) {
 func TestTasksAskedForInTheWrongShape(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{}`)
-		for wish, names := range map[string]string{
+		for params, names := range map[string]string{
 			`5`: "params.task ", `"x"`: "params.task ", `[]`: "params.task ",
 			`{"ttl":"x"}`: "params.task.ttl ", `{"ttl":-1}`: "params.task.ttl ",
 			`{"ttl":{}}`: "params.task.ttl ",
 		} {
-			out := u.ask("tools/call", `{"name":"files__read","task":`+wish+`}`)
+			out := u.ask("tools/call", `{"name":"files__read","task":`+params+`}`)
 			if out.Word() != int64(-32602) || !strings.Contains(out.End().Error.Message, names) {
-				t.Errorf("%s: %v", wish, out.All())
+				t.Errorf("%s: %v", params, out.All())
 			}
 		}
 		if got := r.peer("files").heard("tools/call"); len(got) != 0 {
 			t.Errorf("the server got %v", got)
 		}
-		for _, wish := range []string{`{}`, `null`, `{"ttl":null}`, `{"ttl":1e18}`, `{"ttl":0.5}`} {
-			if out := u.ask("tools/call", `{"name":"files__read","task":`+wish+`}`); out.Word() != "result" {
-				t.Errorf("%s: %v", wish, out.All())
+		for _, params := range []string{`{}`, `null`, `{"ttl":null}`, `{"ttl":1e18}`, `{"ttl":0.5}`} {
+			if out := u.ask("tools/call",
+				`{"name":"files__read","task":`+params+`}`); out.Word() != "result" {
+				t.Errorf("%s: %v", params, out.All())
 			}
 		}
 		if out := r.caller(follows).ask("tools/call",

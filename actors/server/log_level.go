@@ -55,7 +55,7 @@ func (o *outgoing) meta() jsontext.Value {
 	if !o.metaParsed {
 		o.metaParsed = true
 		if m := o.d.Message; m.MayHave("_meta") {
-			o.metaCache, _ = jsonedit.Get(m.Outline(), "_meta")
+			o.metaCache, _ = jsonedit.Get(m.Elided(), "_meta")
 		}
 	}
 	return o.metaCache

@@ -162,7 +162,7 @@ func (s *Session) resumeHeld(d *session.Deliver, state seal.State, answers mrtr.
 	}
 	if len(d.Message.Params) >= transport.Large { // only the answers in it are needed
 		answers = answers.Clone()
-		d.Message = d.Message.WithParams(d.Message.Outline())
+		d.Message = d.Message.WithParams(d.Message.Elided())
 	}
 	s.waiting.remove(d)
 	s.h.Calls().AddRetry(d.Out, held.CallOf(state))

@@ -166,8 +166,8 @@ func (m *Manager) Init(p *otp.Process) error {
 	m.p = p
 	m.waitingForExit, m.candidates = map[otp.Ref][]*attempt{}, map[group]candidates{}
 	m.index.recount(time.Duration(clock.SteadyNanos(m.o.Clock.Now())))
-	var heir bool
-	if m.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+	var restored bool
+	if m.carriedState, restored = p.CarriedState().(*carriedState); !restored {
 		m.carriedState = &carriedState{
 			opening: map[*Open]*Handle{}, attaching: map[*attempt]struct{}{}, actors: map[otp.Ref]*Handle{},
 		}

@@ -148,8 +148,8 @@ func New(o Options) *Storage {
 // Init restores the unwritten changes.
 func (s *Storage) Init(p *otp.Process) error {
 	s.p = p
-	var heir bool
-	if s.carriedState, heir = p.CarriedState().(*carriedState); !heir {
+	var restored bool
+	if s.carriedState, restored = p.CarriedState().(*carriedState); !restored {
 		s.carriedState = &carriedState{
 			disk: new(sync.Mutex), account: s.o.Account, indexes: map[name]int{},
 		}

@@ -10,9 +10,9 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// visits records the pages that the outcome of x tells its client to visit. Only that client is
-// told when such a visit is complete.
-func (t *Task) visits(x *request.Exchange, err error) {
+// recordPages records the pages that the outcome of x tells its client to visit. Only that client
+// is told when such a visit is complete.
+func (t *Task) recordPages(x *request.Exchange, err error) {
 	told, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || told.Code != protocol.CodeURLElicitationRequired {
 		return

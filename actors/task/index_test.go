@@ -17,14 +17,14 @@ func TestFullTenant(t *testing.T) {
 		}
 		all = append(all, e)
 	}
-	newcomer := func() error { return i.add(&Entry{Principal: "new", Made: time.Unix(MaxTenant, 0)}) }
+	add := func() error { return i.add(&Entry{Principal: "new", Made: time.Unix(MaxTenant, 0)}) }
 	all[7].stage.Store(over)
-	if newcomer() == nil {
+	if add() == nil {
 		t.Error("somebody else's outcome, which nobody has, is gone")
 	}
 	all[9].stage.Store(delivered)
 	all[8].stage.Store(delivered)
-	if err := newcomer(); err != nil || first(i.all["8"], delivered) >= 0 ||
+	if err := add(); err != nil || first(i.all["8"], delivered) >= 0 ||
 		first(i.all["9"], delivered) < 0 || i.total != MaxTenant {
 		t.Errorf("%v, and the oldest is there: %v", err, i.all["8"][0])
 	}

@@ -243,7 +243,7 @@ func (t *Task) deliver(e tasks.Effect) {
 		t.task.Status().Final() {
 		t.entry.stage.Store(delivered)
 	}
-	t.visits(x, e.Err)
+	t.recordPages(x, e.Err)
 	complete(x, e)
 }
 

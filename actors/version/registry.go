@@ -28,8 +28,8 @@ func New(emit telemetry.Sink) *Registry {
 
 // Init restores the counts of the previous incarnation.
 func (r *Registry) Init(p *otp.Process) error {
-	var heir bool
-	if r.negotiated, heir = p.CarriedState().(map[protocol.Version]uint64); !heir {
+	var restored bool
+	if r.negotiated, restored = p.CarriedState().(map[protocol.Version]uint64); !restored {
 		r.negotiated = map[protocol.Version]uint64{}
 		p.SetCarriedState(r.negotiated)
 	}

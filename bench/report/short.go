@@ -29,7 +29,7 @@ func shortfalls(r record.Record) []shortfall {
 	for i := range fails.Lines {
 		fails.Lines[i] = text(fails.Lines[i])
 	}
-	owed := shortfall{Says: "Gates that do not hold yet, and why"}
+	outstanding := shortfall{Says: "Gates that do not hold yet, and why"}
 	open := shortfall{Says: "Gates that this run cannot judge, for the interval reaches over them"}
 	goals := shortfall{Says: notReached}
 	near := shortfall{Says: goalUnclear}
@@ -45,7 +45,8 @@ func shortfalls(r record.Record) []shortfall {
 			if c.EarlierRatio != 0 {
 				had = " (it had " + ratio(c.EarlierRatio) + ")"
 			}
-			owed.Lines = append(owed.Lines, line("must be "+row.Gate)+had+": "+text(c.Outstanding))
+			outstanding.Lines = append(outstanding.Lines,
+				line("must be "+row.Gate)+had+": "+text(c.Outstanding))
 		case c.Verdict == load.Unclear && r.Short: // a full run fails on it
 			open.Lines = append(open.Lines, line("must be "+row.Gate))
 		}
@@ -63,7 +64,7 @@ func shortfalls(r record.Record) []shortfall {
 			missed.Lines = append(missed.Lines, name(m.Scenario)+": "+missing(m))
 		}
 	}
-	return slices.DeleteFunc([]shortfall{fails, owed, open, goals, near, missed},
+	return slices.DeleteFunc([]shortfall{fails, outstanding, open, goals, near, missed},
 		func(s shortfall) bool {
 			return len(s.Lines) == 0
 		})

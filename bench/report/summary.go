@@ -129,11 +129,11 @@ func verdictOf(c record.Comparison) string {
 // lacking describes the shortfalls in sentences: gates that fail, outstanding gates with their
 // reasons, and gates that cannot be judged, then goals and missing measurements.
 func lacking(r record.Record) (list []shortfall) {
-	var fails, owed, unclear []group
+	var fails, outstanding, unclear []group
 	for _, c := range r.Comparisons {
 		switch {
 		case c.Outstanding != "":
-			owed = gather(owed, c, text(c.Outstanding))
+			outstanding = gather(outstanding, c, text(c.Outstanding))
 		case c.Verdict == load.Fail:
 			fails = gather(fails, c, "")
 		case c.Verdict == load.Unclear:
@@ -146,7 +146,7 @@ func lacking(r record.Record) (list []shortfall) {
 		}
 	}
 	add("Gates that fail:", lines(fails))
-	add("Gates that are owed:", lines(owed))
+	add("Gates that are owed:", lines(outstanding))
 	of := map[string]int{}
 	var order []string
 	for _, g := range unclear {

@@ -17,7 +17,7 @@ import (
 
 var begun = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func books() *callCounts {
+func newCallCounts() *callCounts {
 	return newBook("acme", record.Target, 10, begun, []time.Duration{
 		5 * time.Second, 10 * time.Second, 15 * time.Second,
 	})
@@ -33,7 +33,7 @@ func call(due, took time.Duration, is load.Outcome, err error) load.Call {
 // counts add up.
 func TestLedgerBalances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := books()
+		b := newCallCounts()
 		phases := map[string]uint64{}
 		n := rapid.IntRange(0, 100).Draw(t, "calls")
 		for i := range n {
@@ -78,7 +78,7 @@ func TestLedgerBalances(t *testing.T) {
 }
 
 func TestSlipsSayWhenAndWhat(t *testing.T) {
-	b := books()
+	b := newCallCounts()
 	b.observe(call(time.Second, 0, load.Crosstalk, nil))
 	b.observe(call(6*time.Second, 10*time.Second, load.Lost, context.DeadlineExceeded))
 	twice := call(7*time.Second, 0, load.OK, load.ErrDuplicate)
@@ -120,7 +120,7 @@ func TestRefusalsAreKnownByStatusAndReason(t *testing.T) {
 // The target is steady after the last call that failed or was slow, unless the whole machine was
 // slow.
 func TestTargetIsSteadyAfterItsLastBadCall(t *testing.T) {
-	b := books()
+	b := newCallCounts()
 	b.observe(call(time.Second, 30*time.Millisecond, load.OK, nil))
 	b.observe(call(9*time.Second, time.Second, load.OK, nil))
 	b.observe(call(10500*time.Millisecond, time.Millisecond, load.Failed, errors.New("gone")))

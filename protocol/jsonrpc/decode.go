@@ -237,7 +237,7 @@ func (s *scanner) shape(e *envelope, start int, m *Message) *DecodeError {
 	case result && m.ID.IsZero():
 		return refuse(start, `a result without "id"`)
 	case result:
-		m.Result, m.outline, m.names = s.part(e.result), s.outline(e.result), s.seenNames
+		m.Result, m.elided, m.names = s.part(e.result), s.outline(e.result), s.seenNames
 		return nil
 	}
 	var refused *DecodeError
@@ -260,7 +260,7 @@ func (s *scanner) call(e *envelope, m *Message) *DecodeError {
 	if e.params.given() {
 		switch raw := s.part(e.params); raw[0] {
 		case '{', '[':
-			m.Params, m.outline = raw, s.outline(e.params)
+			m.Params, m.elided = raw, s.outline(e.params)
 		case 'n': // null, which several clients write for absent params
 		default:
 			return refuse(e.params.from, `"params" that are neither object nor array`)

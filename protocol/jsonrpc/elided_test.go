@@ -28,7 +28,7 @@ func TestOutlineHasNothingLong(t *testing.T) {
 	} {
 		text := `{"jsonrpc":"2.0",` + test.message + `}`
 		m, err := jsonrpc.Decode([]byte(text), jsonrpc.Limits{})
-		if got := string(m.Outline()); err != nil || got != test.want {
+		if got := string(m.Elided()); err != nil || got != test.want {
 			t.Errorf("%.80s: got %.100q, %v, want %.100q", test.message, got, err, test.want)
 		}
 		if got := string(m.Append(nil)); m.Error == nil && len(got) < len(text)-len(long)-20 {
@@ -36,12 +36,12 @@ func TestOutlineHasNothingLong(t *testing.T) {
 		}
 		all, _, err := jsonrpc.DecodeBatch(fmt.Appendf(nil, "[%s,%s]", text,
 			`{"jsonrpc":"2.0","method":"n","params":{}}`), jsonrpc.Limits{})
-		if err != nil || string(all[0].Outline()) != test.want || string(all[1].Outline()) != "{}" {
+		if err != nil || string(all[0].Elided()) != test.want || string(all[1].Elided()) != "{}" {
 			t.Errorf("%.80s: in an array it is another: %v", test.message, err)
 		}
 	}
 	if got := string(jsonrpc.Request(jsonrpc.IntID(1), "m",
-		[]byte(`{"a":`+long+`}`)).Outline()); len(got) < len(long) {
+		[]byte(`{"a":`+long+`}`)).Elided()); len(got) < len(long) {
 		t.Errorf("a message that was put together has the outline %.80q", got)
 	}
 }

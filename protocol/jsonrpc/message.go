@@ -14,19 +14,19 @@ type Message struct {
 	Result jsontext.Value // of a successful response
 	Error  *Error         // of a failed response
 
-	outline jsontext.Value // see Outline; empty if no value is long
-	names   nameSet        // see May
+	elided jsontext.Value // see Elided; empty if no value is long
+	names  nameSet        // see May
 }
 
-// Outline returns the params of a request or notification, or the result of a response, with long
+// Elided returns the params of a request or notification, or the result of a response, with long
 // values elided. An empty value of the same type replaces each member of LongMember bytes or more,
 // except `_meta`. The outline shows the presence and type of every member and the content of short
 // ones, and spares its reader megabytes of long ones. Only Decode creates outlines; for any other
-// message Outline returns the whole value.
-func (m Message) Outline() jsontext.Value {
+// message Elided returns the whole value.
+func (m Message) Elided() jsontext.Value {
 	switch {
-	case len(m.outline) > 0:
-		return m.outline
+	case len(m.elided) > 0:
+		return m.elided
 	case m.Method != "":
 		return m.Params
 	}
@@ -35,7 +35,7 @@ func (m Message) Outline() jsontext.Value {
 
 // WithParams returns the request or notification with other params.
 func (m Message) WithParams(params jsontext.Value) Message {
-	m.Params, m.outline, m.names = params, nil, 0
+	m.Params, m.elided, m.names = params, nil, 0
 	return m
 }
 

@@ -32,7 +32,7 @@ func IsRetry(params jsontext.Value) bool {
 
 // Continues reports whether m continues an earlier request.
 func Continues(m jsonrpc.Message) bool {
-	return (m.MayHave(memberResponses) || m.MayHave(memberState)) && IsRetry(m.Outline())
+	return (m.MayHave(memberResponses) || m.MayHave(memberState)) && IsRetry(m.Elided())
 }
 
 // ParseRetry reads inputResponses and requestState from the params of a request. Malformed params

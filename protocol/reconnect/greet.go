@@ -203,15 +203,16 @@ func (l *Link) undelivered(e Event) {
 	case "notifications/roots/list_changed":
 		l.replay.roots = true
 	}
-	owes := !e.ID.IsZero() && l.session && e.Cause != Refused && e.Cause != SessionLost
-	if owes && len(l.pendingErrors) < MaxQuestions { // the call of that question waits for the answer
+	hasReply := !e.ID.IsZero() && l.session && e.Cause != Refused && e.Cause != SessionLost
+	// the call of that question waits for the answer
+	if hasReply && len(l.pendingErrors) < MaxQuestions {
 		l.pendingErrors = append(l.pendingErrors, e.ID)
 	}
 	if e.Cause == SessionLost { // Disconnected follows
 		l.away, l.session = true, false
 		return
 	}
-	if !l.away && e.Cause != Refused && (e.Cause != Later || owes) && (l.opened || l.modern) {
+	if !l.away && e.Cause != Refused && (e.Cause != Later || hasReply) && (l.opened || l.modern) {
 		l.away, l.reason = true, e.Why
 		// The host answered the last attempt, but accepts nothing.
 		if l.tried.Add(firstRetry).After(l.now) {

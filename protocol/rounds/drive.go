@@ -38,8 +38,8 @@ type Drive struct {
 	questions   []question     // of the last input_required result
 	number      int            // of the last question
 	rounds      int
-	idleRetries int     // retries in a row without a question
-	visits      []visit // pages that the user agreed to visit
+	idleRetries int         // retries in a row without a question
+	visits      []pageVisit // pages that the user agreed to visit
 
 	now     time.Time // time of the current step
 	end     time.Time // latest end of the call

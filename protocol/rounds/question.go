@@ -19,7 +19,7 @@ type question struct {
 	number   int
 	kind     mrtr.Kind
 	input    mrtr.Input
-	visit    visit
+	visit    pageVisit
 	deadline time.Time      // zero before the client is asked
 	answer   jsontext.Value // empty before there is an answer
 }
@@ -29,7 +29,7 @@ func (q question) open() bool { return !q.deadline.IsZero() && len(q.answer) == 
 
 // visit is a page for the user to visit. The user consents only once, although the server asks
 // again until the visit is complete.
-type visit struct{ key, url, id string }
+type pageVisit struct{ key, url, id string }
 
 // take turns the inputs of a result into questions. It returns an error if the server asks for
 // something that the client did not declare.
@@ -44,7 +44,7 @@ func (d *Drive) take(r mrtr.Required) error {
 		q.kind, _ = mrtr.KindOf(in.Method)
 		if mode, _ := jsonedit.GetString(in.Params, "mode"); q.kind == mrtr.Elicitation && mode == "url" {
 			url, _ := jsonedit.GetString(in.Params, "url")
-			q.visit = visit{key: in.Key, url: url}
+			q.visit = pageVisit{key: in.Key, url: url}
 			if d.hasConsent(q.visit) {
 				q.answer = jsontext.Value(`{"action":"accept"}`)
 			}
@@ -54,8 +54,8 @@ func (d *Drive) take(r mrtr.Required) error {
 	return nil
 }
 
-func (d *Drive) hasConsent(v visit) bool {
-	return slices.ContainsFunc(d.visits, func(past visit) bool {
+func (d *Drive) hasConsent(v pageVisit) bool {
+	return slices.ContainsFunc(d.visits, func(past pageVisit) bool {
 		return past.key == v.key && past.url == v.url
 	})
 }

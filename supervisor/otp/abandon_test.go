@@ -79,7 +79,7 @@ func TestIsolatedWorkerHasNoEffect(t *testing.T) {
 		synctest.Wait()
 		tell(t, ref, func(p *Process) error {
 			if p.CarriedState() != nil || p.Incarnation() != 2 {
-				t.Errorf("heir %v in incarnation %d", p.CarriedState(), p.Incarnation())
+				t.Errorf("carried state %v in incarnation %d", p.CarriedState(), p.Incarnation())
 			}
 			return nil
 		})

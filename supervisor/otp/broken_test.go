@@ -58,12 +58,12 @@ func TestDetachThatEndsItsGoroutineCrashesTheSupervisor(t *testing.T) {
 					t.Error("what waited behind the message is lost")
 				}
 				if n := r.sys.Isolated(); n != 1 || told != nil {
-					t.Errorf("%d hung, and the heir was told %v while one was at it", n, told)
+					t.Errorf("%d hung, and the carried state was told %v while one was at it", n, told)
 				}
 				close(held.gate)
 				synctest.Wait()
 				if n := r.sys.Isolated(); n != 0 || told == nil {
-					t.Errorf("%d hung, and the heir was told %v, after it came back", n, told)
+					t.Errorf("%d hung, and the carried state was told %v, after it came back", n, told)
 				}
 			})
 		})

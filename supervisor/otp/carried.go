@@ -19,7 +19,7 @@ func (r *row) dropCarried(reason error) {
 	r.carried = nil
 	r.mu.Unlock()
 	if h, ok := carried.(interface{ Abandon(reason error) }); ok {
-		r.sys.safely(r.path, "heir", func() { h.Abandon(reason) })
+		r.sys.safely(r.path, "carried state", func() { h.Abandon(reason) })
 	}
 }
 

@@ -67,7 +67,7 @@ func (w *world) child(id string) *childRecord {
 	}
 	c.Significant = c.Restart != Permanent && w.s.auto != Never &&
 		rapid.Bool().Draw(w.T, "significant")
-	return newKid(id, c)
+	return newRecord(id, c)
 }
 
 // step gives the state an input and performs the actions that it returns.

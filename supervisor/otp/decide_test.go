@@ -72,11 +72,11 @@ func (sc *scenario) tree(text string) {
 		return
 	}
 	for _, c := range sc.spec.Children {
-		sc.state.roster.add(newKid(c.ID, c))
+		sc.state.roster.add(newRecord(c.ID, c))
 	}
 }
 
-func newKid(id string, c Child) *childRecord {
+func newRecord(id string, c Child) *childRecord {
 	c = c.resolved()
 	return &childRecord{id: id, child: &c}
 }
@@ -114,7 +114,7 @@ func (sc *scenario) input(line string) string {
 	case "again":
 		in = inAgain{k}
 	case "start":
-		in = inStart{child: newKid(f[1], sc.child(line)), request: "starter of " + f[1]}
+		in = inStart{child: newRecord(f[1], sc.child(line)), request: "starter of " + f[1]}
 	case "terminate":
 		in = inTerminate{f[1], "ender of " + f[1]}
 	case "restart":

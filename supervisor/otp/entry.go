@@ -1,13 +1,13 @@
 package otp
 
-// letter is an entry of the user queue.
-type letter struct {
+// mailboxEntry is an entry of the user queue.
+type mailboxEntry struct {
 	msg    any
 	counts bool // it counts against the limit; replies, timers and reserved messages do not
 }
 
 // put adds an entry to the user queue. The caller holds the lock.
-func (m *mailbox) put(l letter) {
+func (m *mailbox) put(l mailboxEntry) {
 	if m.user.full() {
 		m.reconcile()
 	}

@@ -174,10 +174,10 @@ func (g *guard) isolate(reason error) {
 // The row may be deleted before they return.
 func (r *row) countIsolated(n int32) {
 	r.sys.hung.Add(n)
-	wall := r.domain
-	for c := r; c != wall.parent; c = c.parent {
+	domain := r.domain
+	for c := r; c != domain.parent; c = c.parent {
 		own := c.domainIsolated.Add(n)
-		if c == wall && wall.parent != nil && max(own, own-n) <= MaxIsolated {
+		if c == domain && domain.parent != nil && max(own, own-n) <= MaxIsolated {
 			r.sys.domainIsolated.Add(n)
 		}
 	}
@@ -242,7 +242,7 @@ func (g *guard) returned() {
 	}
 	if carried := g.heldCarried.Swap(nil); carried != nil {
 		if h, ok := (*carried).(interface{ Abandon(reason error) }); ok {
-			g.sys.safely(g.row.path, "heir", func() { h.Abandon(ErrStuck) })
+			g.sys.safely(g.row.path, "carried state", func() { h.Abandon(ErrStuck) })
 		}
 	}
 }

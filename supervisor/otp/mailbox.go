@@ -40,7 +40,7 @@ type mailbox struct {
 
 	mu         sync.Mutex // guards the fields below
 	system     queue[any]
-	user       queue[letter]
+	user       queue[mailboxEntry]
 	reconciled uint32 // number of entries that hand had taken at the last settle
 	// oversized says that the user queue holds memory which the watch frees when the process is idle.
 	// It is read without the lock.
@@ -102,7 +102,7 @@ func (m *mailbox) admit(limit int, msg any) error {
 		}
 	}
 	m.taken++
-	m.put(letter{msg, true})
+	m.put(mailboxEntry{msg, true})
 	m.wake(m.open)
 	return nil
 }
@@ -170,7 +170,7 @@ func (m *mailbox) push(msg any) bool {
 		m.mu.Unlock()
 		return false
 	}
-	m.put(letter{msg: msg})
+	m.put(mailboxEntry{msg: msg})
 	m.wake(m.open)
 	return true
 }
@@ -307,7 +307,7 @@ func (m *mailbox) process() {
 // take returns the message to handle now and the entries of the user queue that may follow it,
 // together no more than most. If there is nothing to do, ok is false and the goroutine continues
 // elsewhere or ends. This is decided under the lock, so that no wake-up is lost.
-func (m *mailbox) take(most int) (msg any, more []letter, system, ok bool) {
+func (m *mailbox) take(most int) (msg any, more []mailboxEntry, system, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reconcile()
@@ -322,14 +322,14 @@ func (m *mailbox) take(most int) (msg any, more []letter, system, ok bool) {
 		if m.room != nil { // waiters must hear about each message
 			most = 1
 		}
-		letters := m.user.front(most)
-		msg = letters[0].msg
+		entries := m.user.front(most)
+		msg = entries[0].msg
 		m.cursor.first(m.tick())
 		m.reconcile()
 		if m.taken < m.half() {
 			m.wakeWaiters()
 		}
-		return msg, letters[1:], false, true
+		return msg, entries[1:], false, true
 	}
 	m.running = false
 	m.cursor.rest()
@@ -367,7 +367,7 @@ func (m *mailbox) work() (next *mailbox, again bool) {
 	}()
 	limit := m.dispatch.Throughput()
 	for n := 0; ; {
-		var more []letter
+		var more []mailboxEntry
 		var system, ok bool
 		next = m.turn.Swap(nil) // another goroutine's unless there is nothing to take
 		if msg, more, system, ok = m.take(limit - n); !ok {

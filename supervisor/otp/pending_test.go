@@ -13,16 +13,16 @@ import (
 // its successor answers.
 func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
-		heir any
-		want error
-	}{"given up": {&will{}, ErrStuck}, "no heir": {nil, ErrStuck}, "taken": {&carriedList{}, nil}} {
+		carried any
+		want    error
+	}{"given up": {&will{}, ErrStuck}, "none": {nil, ErrStuck}, "taken": {&carriedList{}, nil}} {
 		t.Run(name, func(t *testing.T) {
 			var gate chan struct{}
 			var taken []*Call[int, int]
 			start := scriptOf(script{
 				init: func(p *Process) error {
 					if p.Incarnation() == 1 {
-						p.SetCarriedState(c.heir)
+						p.SetCarriedState(c.carried)
 					}
 					return nil
 				},

@@ -244,7 +244,7 @@ func TestNothingOfAnEndedIncarnationHasEffect(t *testing.T) {
 		var old *Process
 		tell(t, r.ref("a"), func(p *Process) error {
 			old = p
-			p.SetCarriedState("heir")
+			p.SetCarriedState("state")
 			p.SetStatus("status")
 			return errTest
 		})
@@ -258,8 +258,8 @@ func TestNothingOfAnEndedIncarnationHasEffect(t *testing.T) {
 		CallAsync(old, r.ref("a"), "call", func(int, error) any { t.Error("wrapped"); return nil })
 		time.Sleep(time.Second)
 		tell(t, r.ref("a"), func(p *Process) error {
-			if p.CarriedState() != "heir" {
-				t.Errorf("heir %v", p.CarriedState())
+			if p.CarriedState() != "state" {
+				t.Errorf("carried state %v", p.CarriedState())
 			}
 			return nil
 		})
@@ -357,14 +357,14 @@ func TestCarriedState(t *testing.T) {
 		tell(t, r.ref("s/a"), crash)
 		tell(t, r.ref("s/a"), func(p *Process) error {
 			if p.CarriedState() != h {
-				t.Errorf("heir %v after a crash", p.CarriedState())
+				t.Errorf("carried state %v after a crash", p.CarriedState())
 			}
 			return nil
 		})
 		tell(t, r.ref("s/a"), crash) // one too many: the supervisor restarts
 		tell(t, r.ref("s/a"), func(p *Process) error {
 			if p.CarriedState() != nil {
-				t.Errorf("heir %v after the supervisor's restart", p.CarriedState())
+				t.Errorf("carried state %v after the supervisor's restart", p.CarriedState())
 			}
 			p.SetCarriedState(h)
 			return nil

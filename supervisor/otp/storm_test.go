@@ -27,7 +27,7 @@ type whim uint8
 const (
 	obey whim = iota
 	crash
-	vanish
+	exits
 	refuse
 	hangs
 )
@@ -53,7 +53,7 @@ func (s *storm) act(n int) error {
 	switch w, gate := s.draw(n); w {
 	case crash:
 		panic("storm")
-	case vanish:
+	case exits:
 		runtime.Goexit()
 	case refuse:
 		return errTest

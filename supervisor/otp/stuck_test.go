@@ -130,7 +130,7 @@ func TestAStuckWorkerIsReportedAndReplaced(t *testing.T) {
 		}
 		tell(t, a, func(p *Process) error {
 			if p.CarriedState() != nil {
-				t.Errorf("heir %v", p.CarriedState())
+				t.Errorf("carried state %v", p.CarriedState())
 			}
 			return nil
 		})
@@ -157,7 +157,7 @@ func TestAStuckWorkerComesBackInAnyWay(t *testing.T) {
 				time.Sleep(DefaultHardTimeout + time.Second)
 				synctest.Wait()
 				if r.state() != "a#2" || len(held.dropped) != 0 {
-					t.Errorf("tree %s, heir abandoned %v while it is in use", r.state(), held.dropped)
+					t.Errorf("tree %s, carried state abandoned %v while it is in use", r.state(), held.dropped)
 				}
 				if want := []string{"top/a#1 held by a goroutine that is stuck"}; !slices.Equal(r.dropped(),
 					want) {
@@ -253,7 +253,7 @@ func TestCarriedStateInUseIsAbandoned(t *testing.T) {
 		time.Sleep(DefaultHardTimeout + time.Second)
 		synctest.Wait()
 		if len(r.dropped()) != 1 || r.ref("a").row.carried != nil || r.state() != "a#2" {
-			t.Errorf("dropped %q, heir %v, tree %s", r.dropped(), r.ref("a").row.carried, r.state())
+			t.Errorf("dropped %q, carried state %v, tree %s", r.dropped(), r.ref("a").row.carried, r.state())
 		}
 		close(gate)
 	})

@@ -22,7 +22,7 @@ func TestIdleStreamIsSmall(t *testing.T) {
 	store := NewStore(StoreOptions{})
 	kept := make([]struct {
 		streams *Streams
-		emitter *responseWriter
+		writer  *responseWriter
 		timer   clock.Timer
 	}, n)
 	measure := func(each func(i int)) int {
@@ -47,7 +47,7 @@ func TestIdleStreamIsSmall(t *testing.T) {
 		if err := k.streams.connect(&o, "", protocol.V20251125); err != nil {
 			t.Fatal(err)
 		}
-		k.emitter = &responseWriter{streams: k.streams, outlet: &o}
+		k.writer = &responseWriter{streams: k.streams, streamed: &o}
 		k.timer = clock.System.AfterFunc(time.Hour, o.tick)
 	})
 	if got > most {
@@ -88,7 +88,7 @@ func BenchmarkEvent(b *testing.B) {
 	w := newRecorder()
 	e := responseWriter{
 		handler: NewHandler(Options{}), response: w, control: http.NewResponseController(w), streams: s,
-		outlet: &o,
+		streamed: &o,
 	}
 	m := note("notifications/message", 1)
 	b.ReportAllocs()

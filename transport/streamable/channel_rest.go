@@ -4,15 +4,15 @@ package streamable
 // so that it can be closed in favour of others, as a GET stream can. The mutex of the channel
 // guards it.
 type channelIdle struct {
-	at     idleRegistration
-	outlet *streamResponse
-	end    func() // unregisters the stream; nil while it is not registered
+	at       idleRegistration
+	response *streamResponse
+	end      func() // unregisters the stream; nil while it is not registered
 }
 
 // begin is called when the stream has a connection.
 func (r *channelIdle) begin(at idleRegistration, o *streamResponse, busy bool) {
 	r.setBusy()
-	r.at, r.outlet = at, o
+	r.at, r.response = at, o
 	if !busy {
 		r.setIdle()
 	}
@@ -21,7 +21,7 @@ func (r *channelIdle) begin(at idleRegistration, o *streamResponse, busy bool) {
 // leave is called when a connection of the stream has ended. It reports whether that connection was
 // the newest.
 func (r *channelIdle) leave(o *streamResponse) bool {
-	if r.outlet != o {
+	if r.response != o {
 		return false
 	}
 	r.setBusy()
@@ -39,7 +39,7 @@ func (r *channelIdle) setBusy() {
 
 // setIdle is called when no request is in flight any more.
 func (r *channelIdle) setIdle() {
-	if r.outlet != nil && r.end == nil {
-		r.end = r.at.waits(r.outlet)
+	if r.response != nil && r.end == nil {
+		r.end = r.at.waits(r.response)
 	}
 }

@@ -90,7 +90,7 @@ func (s *Streams) join(o *streamResponse, after uint64, resumed bool) error {
 	if after = min(after, st.next-1); after < st.lost {
 		return errUnreplayable
 	}
-	endOutlets(st, replaced)
+	endResponses(st, replaced)
 	s.attach(st, o, eventID{channelStream, channelNumber, after, ""})
 	o.get = true
 	s.state.gets++
@@ -115,7 +115,7 @@ func (s *Streams) updateRoom() {
 		return
 	}
 	waits := 0
-	if s.state != nil && s.state.standalone != nil && len(s.state.standalone.outlets) > 0 {
+	if s.state != nil && s.state.standalone != nil && len(s.state.standalone.responses) > 0 {
 		waits = s.state.standalone.queued
 	}
 	s.budget.Add(waits - s.roomed)
@@ -126,7 +126,7 @@ func (s *Streams) updateRoom() {
 func (s *Streams) unread() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state == nil || s.state.standalone == nil || len(s.state.standalone.outlets) == 0 {
+	if s.state == nil || s.state.standalone == nil || len(s.state.standalone.responses) == 0 {
 		return 0
 	}
 	return s.state.standalone.queued

@@ -43,10 +43,10 @@ type connection struct {
 	// After that, a disconnect of the client can no longer be detected.
 	disconnectUnknown bool
 	response          response      // to the current request
-	wake              chan struct{} // wake-up channel of its outlet: see wakes
+	wake              chan struct{} // wake-up channel of its stream response: see wakes
 
-	// waiter is the outlet of its request, while only the connection can tell it that the client has
-	// left.
+	// waiter is the stream response of its request, while only the connection can tell it that the
+	// client has left.
 	waiter atomic.Pointer[streamResponse]
 	broken atomic.Bool // the client has left
 

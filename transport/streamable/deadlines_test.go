@@ -31,10 +31,10 @@ func (c *tellings) SetWriteDeadline(t time.Time) error {
 // piped runs a test with a connection whose deadlines are deferred, in a synctest bubble.
 func piped(t *testing.T, test func(t *testing.T, c *deadlines, told *atomic.Int32, peer net.Conn)) {
 	synctest.Test(t, func(t *testing.T) {
-		near, peer := net.Pipe()
-		under := &tellings{Conn: near}
+		client, peer := net.Pipe()
+		under := &tellings{Conn: client}
 		test(t, newDeadlines(under), &under.told, peer)
-		near.Close()
+		client.Close()
 		peer.Close()
 	})
 }
@@ -167,10 +167,10 @@ func (impatient) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
 // A Read that fails by a deadline of the underlying connection itself is not repeated.
 func TestOwnDeadlineOfAConnectionCounts(t *testing.T) {
-	near, peer := net.Pipe()
-	defer near.Close()
+	client, peer := net.Pipe()
+	defer client.Close()
 	defer peer.Close()
-	c := newDeadlines(impatient{near})
+	c := newDeadlines(impatient{client})
 	if err := c.SetReadDeadline(time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}

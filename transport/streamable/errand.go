@@ -72,7 +72,7 @@ func lineOf(r *http.Request) *connection {
 }
 
 // departure returns a channel that is closed when the client leaves. It returns nil if that event
-// wakes the outlet of the reply instead, which saves a channel for each call: see await.
+// wakes the stream response of the reply instead, which saves a channel for each call: see await.
 func (r *reply) departure(req *http.Request) <-chan struct{} {
 	if r.line == nil {
 		return req.Context().Done()
@@ -92,14 +92,14 @@ func (c *connection) await(o *streamResponse) {
 	}
 }
 
-// ends records that a read has failed. If no outlet waits, a read that failed by a deadline does
-// not mean that the client left: net/http ends its own reads in this way.
+// ends records that a read has failed. If no stream response waits, a read that failed by a
+// deadline does not mean that the client left: net/http ends its own reads in this way.
 func (c *connection) ends(err error) {
 	o := c.waiter.Load()
 	if o != nil || !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.broken.Store(true)
 	}
-	if o == nil { // an outlet may have been stored since, too early to see broken
+	if o == nil { // a stream response may have been stored since, too early to see broken
 		o = c.waiter.Load()
 	}
 	if o != nil {

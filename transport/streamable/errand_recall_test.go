@@ -176,7 +176,8 @@ func TestErrandOfAPanicIsPassedOn(t *testing.T) {
 	}
 }
 
-// A late signal for an outlet only causes a spurious wake-up of the next outlet of its connection.
+// A late signal for a stream response only causes a spurious wake-up of the next stream response of
+// its connection.
 func TestLateWordWakesForNothing(t *testing.T) {
 	line, streams := &connection{}, NewStore(StoreOptions{}).plain("acme")
 	before := replyOver(line, streams, 1, false)

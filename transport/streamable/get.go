@@ -34,7 +34,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 		return
 	}
 	e := responseWriter{
-		handler: h, response: w, control: deadline(w), streams: streams, outlet: &out, client: session,
+		handler: h, response: w, control: deadline(w), streams: streams, streamed: &out, client: session,
 		tenant: ep.Tenant, drain: h.drain,
 		age: h.options.StreamAge,
 	}

@@ -16,7 +16,7 @@ const subscribing = "subscriptions/listen"
 // that in _meta, or by its version header if it names no session. For initialize the header alone
 // does not suffice (2026-07-28 §basic/versioning).
 func isModern(r *http.Request, m jsonrpc.Message) bool {
-	if protocol.IsModern(m.Outline()) {
+	if protocol.IsModern(m.Elided()) {
 		return true
 	}
 	header := r.Header.Get("Mcp-Protocol-Version")
@@ -43,7 +43,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		return
 	}
 	class, err := h.options.Host.Policy(ep).Classify(protocol.Incoming{
-		Method: m.Method, Params: m.Outline(), Notification: m.Kind() == jsonrpc.KindNotification,
+		Method: m.Method, Params: m.Elided(), Notification: m.Kind() == jsonrpc.KindNotification,
 		HTTP: true, Header: r.Header.Get("Mcp-Protocol-Version"),
 	})
 	switch {
@@ -56,7 +56,7 @@ func (h *Handler) modern(w http.ResponseWriter, r *http.Request, ep Endpoint, m 
 		return
 	}
 	fields := headers.Lookup(r.Header.Values)
-	if err = protocol.CheckMeta(m.Outline()); err == nil {
+	if err = protocol.CheckMeta(m.Elided()); err == nil {
 		err = headers.Request{Method: m.Method, Params: m.Params}.Check(fields)
 	}
 	if err != nil {

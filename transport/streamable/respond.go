@@ -40,7 +40,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		h.writeOutcomes(w, p)
 	case asStream:
 		e := responseWriter{
-			handler: h, response: w, control: deadline(w), streams: p.streams, outlet: &p.out,
+			handler: h, response: w, control: deadline(w), streams: p.streams, streamed: &p.out,
 			client: client, tenant: ep.Tenant,
 		}
 		if p.listens {

@@ -16,7 +16,7 @@ type responseWriter struct {
 	response http.ResponseWriter
 	control  *http.ResponseController
 	streams  *Streams
-	outlet   *streamResponse
+	streamed *streamResponse
 	client   toucher
 	tenant   string           // the tenant of the client
 	first    []byte           // bytes written before the events of the stream
@@ -39,27 +39,27 @@ func (e *responseWriter) run(ctx context.Context) {
 	if e.open() != nil {
 		return
 	}
-	defer e.waits.waits(e.outlet)()
+	defer e.waits.waits(e.streamed)()
 	defer e.client.Touch() // the client was connected until now
-	e.outlet.ticked.Store(false)
-	timer := clock.AfterFunc(options.KeepAlive, e.outlet.tick)
+	e.streamed.ticked.Store(false)
+	timer := clock.AfterFunc(options.KeepAlive, e.streamed.tick)
 	defer func() { timer.Stop() }()
 	for {
 		phase, err := e.writePending()
-		e.outlet.done = err == nil && phase == completed
+		e.streamed.done = err == nil && phase == completed
 		e.count()
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			options.Stalled(e.tenant)
 			return
 		case phase == hungUp:
-			e.hint(e.streams.retryOf(e.outlet))
+			e.hint(e.streams.retryOf(e.streamed))
 			return
 		case phase != live || err != nil:
 			return
-		case e.outlet.evicted.Load():
+		case e.streamed.evicted.Load():
 			if _, err := e.writePending(); err == nil { // events that arrived before it was asked to end
-				e.hint(e.handler.retryDelay() + e.outlet.extraRetry())
+				e.hint(e.handler.retryDelay() + e.streamed.extraRetry())
 			}
 			return
 		}
@@ -69,9 +69,9 @@ func (e *responseWriter) run(ctx context.Context) {
 		case <-e.drain:
 			e.hint(e.handler.retryDelay())
 			return
-		case <-e.outlet.wake:
+		case <-e.streamed.wake:
 		}
-		if !e.outlet.ticked.Swap(false) {
+		if !e.streamed.ticked.Swap(false) {
 			continue
 		}
 		if e.age > 0 && clock.Now().Sub(opened) >= e.age {
@@ -83,13 +83,13 @@ func (e *responseWriter) run(ctx context.Context) {
 			return
 		}
 		timer.Stop() // the last tick may belong to the wait before the stream
-		timer = clock.AfterFunc(options.KeepAlive, e.outlet.tick)
+		timer = clock.AfterFunc(options.KeepAlive, e.streamed.tick)
 	}
 }
 
 // count reports the notifications that the client missed.
 func (e *responseWriter) count() {
-	if n := e.streams.missed(e.outlet); n > 0 {
+	if n := e.streams.missed(e.streamed); n > 0 {
 		e.handler.options.Dropped(e.tenant, n)
 	}
 }
@@ -102,11 +102,11 @@ func (e *responseWriter) hint(retry time.Duration) {
 // prime begins the stream with an event id, so that the client can resume if the connection breaks
 // before the first message (2025-11-25 §basic/transports, "Sending Messages to the Server" 6).
 func (e *responseWriter) prime() {
-	retry := e.streams.retryOf(e.outlet)
+	retry := e.streams.retryOf(e.streamed)
 	if retry <= 0 {
 		retry = e.handler.options.Retry
 	}
-	id := string(e.outlet.appendID(nil, e.outlet.next-1, ordinary))
+	id := string(e.streamed.appendID(nil, e.streamed.next-1, ordinary))
 	e.first = appendEvent(nil, Event{ID: id, Data: []byte{}, Retry: retry})
 }
 
@@ -133,7 +133,7 @@ var entryBatches = sync.Pool{New: func() any { return new(entryBatch) }}
 // into the buffer.
 const large = 32 << 10
 
-// writePending writes all available events and returns the phase of the outlet after them.
+// writePending writes all available events and returns the phase of the stream response after them.
 func (e *responseWriter) writePending() (phase, error) {
 	b := entryBatches.Get().(*entryBatch)
 	defer func() {
@@ -141,7 +141,7 @@ func (e *responseWriter) writePending() (phase, error) {
 		entryBatches.Put(b)
 	}()
 	for {
-		entries, phase := e.streams.take(e.outlet, b.entries[:0])
+		entries, phase := e.streams.take(e.streamed, b.entries[:0])
 		if len(entries) == 0 {
 			return phase, nil
 		}
@@ -154,8 +154,8 @@ func (e *responseWriter) writePending() (phase, error) {
 func (e *responseWriter) writeEntries(b *entryBatch, entries []entry) error {
 	out := b.bytes[:0]
 	for _, entry := range entries {
-		if e.outlet.nonce != "" {
-			out = append(e.outlet.appendID(append(out, "id: "...), entry.seq, entry.weight), '\n')
+		if e.streamed.nonce != "" {
+			out = append(e.streamed.appendID(append(out, "id: "...), entry.seq, entry.weight), '\n')
 		}
 		if len(entry.data) < large {
 			out = append(appendData(out, entry.data), '\n')

@@ -9,7 +9,7 @@ import (
 
 // streamResponse is one HTTP response that carries a stream, or may come to carry one. It records
 // the position of this client in the stream, and the channel that wakes the goroutine that writes.
-// That goroutine belongs to net/http; an outlet starts none.
+// That goroutine belongs to net/http; a stream response starts none.
 type streamResponse struct {
 	wake    chan struct{} // holds one token: there is something to look at
 	ticked  atomic.Bool   // a keep-alive period has passed
@@ -18,7 +18,7 @@ type streamResponse struct {
 	lent    atomic.Bool   // the goroutine runs the errand
 	errand  transport.Errand
 
-	// Set when the outlet is attached to its stream, before the first write; except done.
+	// Set when the stream response is attached to its stream, before the first write; except done.
 	nonce        string     // of the session; empty if events have no ids
 	requestID    string     // encoded id of the request that the stream answers, for event ids
 	number       uint32     // of the stream, for event ids
@@ -38,7 +38,7 @@ type streamResponse struct {
 	retry             time.Duration // with hungUp: how long the client should wait
 }
 
-// phase is the state of an outlet.
+// phase is the state of a stream response.
 type phase uint8
 
 const (
@@ -51,14 +51,15 @@ const (
 
 func makeStreamResponse() streamResponse { return streamResponseOver(nil) }
 
-// streamResponseOver returns an outlet for the only request of a connection. line is nil for any
-// other request.
+// streamResponseOver returns a stream response for the only request of a connection. line is nil
+// for any other request.
 func streamResponseOver(line *connection) streamResponse {
 	return streamResponse{wake: line.wakeChan()}
 }
 
-// wakeChan returns the wake-up channel for the outlet of the connection's request. The requests of
-// a connection share it. A late signal for the previous outlet only causes a spurious wake-up.
+// wakeChan returns the wake-up channel for the stream response of the connection's request. The
+// requests of a connection share it. A late signal for the previous stream response only causes a
+// spurious wake-up.
 func (c *connection) wakeChan() chan struct{} {
 	if c == nil {
 		return make(chan struct{}, 1)
@@ -90,8 +91,8 @@ func (o *streamResponse) tick() {
 	o.signal()
 }
 
-// appendID appends the id of the event with a sequence number of this outlet's stream. The id of
-// the answer to its only request marks the stream as answered.
+// appendID appends the id of the event with a sequence number of this stream response's stream. The
+// id of the answer to its only request marks the stream as answered.
 func (o *streamResponse) appendID(dst []byte, seq uint64, w importance) []byte {
 	if o.kind == channelStream {
 		return appendPlace(dst, o.nonce, seq)
@@ -103,7 +104,7 @@ func (o *streamResponse) appendID(dst []byte, seq uint64, w importance) []byte {
 	return id.append(dst, o.nonce)
 }
 
-// extraRetry returns the additional reconnect delay of the outlet's client.
+// extraRetry returns the additional reconnect delay of the stream response's client.
 func (o *streamResponse) extraRetry() time.Duration {
 	if o.crowded.Load() {
 		return browserRetry

@@ -32,7 +32,8 @@ type Streams struct {
 	// answers is the byte budget for answers; nil until it was looked up, or without a limit.
 	answers atomic.Pointer[transport.ByteBudget]
 
-	mu     sync.Mutex // guards all fields below, and every stream and outlet reached from here
+	// guards all fields below, and every stream and stream response reached from here
+	mu     sync.Mutex
 	closed bool
 	opened bool                  // of a channel: it has had a session
 	client *sseChannel           // of a channel, once there is one
@@ -63,7 +64,7 @@ type stream struct {
 	nonce     string // of a POST stream: the nonce of the host process in which it began
 	requestID string // of a POST stream with one request: its id, encoded for event ids
 	// oldest first; the last gets new events. A POST stream has at most one
-	outlets    []*streamResponse
+	responses  []*streamResponse
 	complete   bool // no event follows
 	unattended bool // it has no reader, so new events are saved
 	missed     int  // notifications dropped while there was a response, not yet reported
@@ -98,7 +99,7 @@ func (s *Streams) Trim(hard bool) {
 		return
 	}
 	trim := func(st *stream) {
-		if hard && len(st.outlets) == 0 {
+		if hard && len(st.responses) == 0 {
 			s.dropAll(st)
 		} else {
 			s.dropSent(st)
@@ -123,11 +124,11 @@ func (s *Streams) Close() {
 		return
 	}
 	if st.standalone != nil {
-		endOutlets(st.standalone, over)
+		endResponses(st.standalone, over)
 		st.standalone.forgetAll()
 	}
 	for _, p := range st.posts {
-		endOutlets(p, over)
+		endResponses(p, over)
 		p.forgetAll()
 	}
 	s.account(-st.bytes)
@@ -173,7 +174,7 @@ func (s *Streams) send(st *stream, m jsonrpc.Message) error {
 	data, w := encode(m)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.plain && len(st.outlets) == 0 {
+	if s.closed || s.plain && len(st.responses) == 0 {
 		return transport.ErrClosed
 	}
 	return s.add(st, data, w)
@@ -203,10 +204,10 @@ func (s *Streams) complete(st *stream) {
 func (s *Streams) hangUp(st *stream, retry time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, o := range st.outlets {
+	for _, o := range st.responses {
 		o.retry = retry
 	}
-	endOutlets(st, hungUp)
+	endResponses(st, hungUp)
 	s.leave(st)
 }
 
@@ -274,7 +275,7 @@ func (s *Streams) resume(o *streamResponse, id eventID, nonce string) error {
 	if st == nil || id.stream > s.state.last || !st.replayable(id.seq) {
 		return errUnreplayable
 	}
-	for _, old := range slices.Clone(st.outlets) {
+	for _, old := range slices.Clone(st.responses) {
 		if old.number == id.stream {
 			end(old, replaced)
 		}
@@ -295,8 +296,8 @@ func (s *Streams) admitGET() error {
 	return nil
 }
 
-// detach records that the response of o is over, for whatever reason. Each outlet is detached once,
-// by the handler that created it.
+// detach records that the response of o is over, for whatever reason. Each stream response is
+// detached once, by the handler that created it.
 func (s *Streams) detach(o *streamResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -317,7 +318,7 @@ func (s *Streams) detach(o *streamResponse) {
 		return
 	case o.done:
 		o.stream.forgetAll()
-	case len(o.stream.outlets) == 0:
+	case len(o.stream.responses) == 0:
 		s.leave(o.stream)
 	}
 	wake(o.stream) // an older GET takes over the waiting events
@@ -333,7 +334,7 @@ func (s *Streams) take(o *streamResponse, batch []entry) ([]entry, phase) {
 		return batch, o.phase
 	}
 	st := o.stream
-	newest := st.outlets[len(st.outlets)-1] == o
+	newest := st.responses[len(st.responses)-1] == o
 	for i := st.from(o.next); i < len(st.entries) && len(batch) < cap(batch); i++ {
 		e := st.entries[i]
 		if e.seq >= st.sent {
@@ -381,7 +382,7 @@ func (s *Streams) Connected() bool {
 		return false
 	}
 	for _, st := range s.state.posts {
-		if len(st.outlets) > 0 {
+		if len(st.responses) > 0 {
 			return true
 		}
 	}

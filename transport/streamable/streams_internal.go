@@ -56,7 +56,7 @@ func (s *Streams) attach(st *stream, o *streamResponse, seen eventID) {
 		o.nonce = st.nonce
 	}
 	o.stream = st
-	st.outlets = append(st.outlets, o)
+	st.responses = append(st.responses, o)
 }
 
 // end disconnects o from its stream, unless it is disconnected already.
@@ -65,24 +65,24 @@ func end(o *streamResponse, why phase) {
 		return
 	}
 	o.phase = why
-	o.stream.outlets = slices.DeleteFunc(o.stream.outlets, func(other *streamResponse) bool {
+	o.stream.responses = slices.DeleteFunc(o.stream.responses, func(other *streamResponse) bool {
 		return other == o
 	})
 	o.signal()
 }
 
-func endOutlets(st *stream, why phase) {
-	for _, o := range st.outlets {
+func endResponses(st *stream, why phase) {
+	for _, o := range st.responses {
 		o.phase = why
 		o.signal()
 	}
-	st.outlets = nil
+	st.responses = nil
 }
 
 // wake signals the newest response of a stream, which is the one that writes new events.
 func wake(st *stream) {
-	if n := len(st.outlets); n > 0 {
-		st.outlets[n-1].signal()
+	if n := len(st.responses); n > 0 {
+		st.responses[n-1].signal()
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *Streams) addAt(st *stream, data []byte, w importance, at int64) error {
 	if !room && w.notifies() {
 		dropped++
 	}
-	if len(st.outlets) > 0 {
+	if len(st.responses) > 0 {
 		st.missed += dropped
 	}
 	switch {
@@ -157,7 +157,7 @@ func (s *Streams) drop(st *stream) bool {
 	if st == nil {
 		return false
 	}
-	i := st.leastImportant(len(st.outlets) > 0)
+	i := st.leastImportant(len(st.responses) > 0)
 	if i >= 0 {
 		s.account(-st.remove(i))
 	}
@@ -166,7 +166,7 @@ func (s *Streams) drop(st *stream) bool {
 
 // forgetOldest removes the oldest finished POST stream that has no reader.
 func (s *Streams) forgetOldest() bool {
-	i := slices.IndexFunc(s.state.ended, func(st *stream) bool { return len(st.outlets) == 0 })
+	i := slices.IndexFunc(s.state.ended, func(st *stream) bool { return len(st.responses) == 0 })
 	if i < 0 {
 		return false
 	}
@@ -209,7 +209,7 @@ func (s *Streams) sweep() {
 	expired := s.store.now() - int64(s.store.options.TTL)
 	expire := func(st *stream) {
 		for len(st.entries) > 0 && st.entries[0].at <= expired &&
-			(len(st.outlets) == 0 || len(st.entries) > st.waiting) {
+			(len(st.responses) == 0 || len(st.entries) > st.waiting) {
 			s.account(-st.remove(0))
 		}
 	}
@@ -220,7 +220,7 @@ func (s *Streams) sweep() {
 		expire(st)
 	}
 	state.ended = slices.DeleteFunc(state.ended, func(st *stream) bool {
-		gone := len(st.entries) == 0 && len(st.outlets) == 0
+		gone := len(st.entries) == 0 && len(st.responses) == 0
 		if gone {
 			delete(state.posts, st.number)
 		}
@@ -235,5 +235,5 @@ func (s *Streams) sweep() {
 func (s *Streams) attended(st *stream) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(st.outlets) > 0
+	return len(st.responses) > 0
 }

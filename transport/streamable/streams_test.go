@@ -30,7 +30,7 @@ func listening(t *testing.T, s *Streams, lastEventID string) *streamResponse {
 	return &o
 }
 
-// taken returns the events that an outlet has to write now, in batches of n.
+// taken returns the events that a stream response has to write now, in batches of n.
 func taken(s *Streams, o *streamResponse, n int) (all []string, last phase) {
 	for {
 		batch, phase := s.take(o, make([]entry, 0, n))
@@ -176,25 +176,25 @@ func TestFullQueue(t *testing.T) {
 func TestFinishedStreamsAreBounded(t *testing.T) {
 	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
-	outlets := make([]streamResponse, keptStreams+10)
-	for i := range outlets {
-		outlets[i] = makeStreamResponse()
-		st, err := s.begin(&outlets[i])
+	responses := make([]streamResponse, keptStreams+10)
+	for i := range responses {
+		responses[i] = makeStreamResponse()
+		st, err := s.begin(&responses[i])
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.send(st, jsonrpc.Response(jsonrpc.IntID(1), nil))
-		s.detach(&outlets[i])
+		s.detach(&responses[i])
 		s.finish(st)
 	}
 	if got := len(s.state.posts); got != keptStreams {
 		t.Errorf("%d streams are kept, want %d", got, keptStreams)
 	}
-	if err := s.connect(&streamResponse{}, idAt(&outlets[9], 0), protocol.V20251125); !errors.Is(err,
+	if err := s.connect(&streamResponse{}, idAt(&responses[9], 0), protocol.V20251125); !errors.Is(err,
 		errUnreplayable) {
 		t.Errorf("the tenth: %v, want errUnreplayable", err)
 	}
-	if got, phase := taken(s, listening(t, s, idAt(&outlets[10], 0)), 8); len(got) != 1 ||
+	if got, phase := taken(s, listening(t, s, idAt(&responses[10], 0)), 8); len(got) != 1 ||
 		phase != completed {
 		t.Errorf("the eleventh: %q and %v, want its answer and the end", got, phase)
 	}

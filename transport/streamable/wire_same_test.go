@@ -187,9 +187,9 @@ func TestWireSendsWhatNetHTTPSends(t *testing.T) {
 		for i := range got {
 			heard := make(chan string, 1)
 			w := NewTransport(func(_ context.Context, _, address string) (net.Conn, error) {
-				near, far := net.Pipe()
+				client, far := net.Pipe()
 				go listen(far, address+" ", heard) // owner: the end of the pipe
-				return near, nil
+				return client, nil
 			})
 			var send http.RoundTripper = w
 			if i == 1 {
@@ -248,9 +248,9 @@ func TestClientWritesWhatItsTransportWould(t *testing.T) {
 		for i := range got {
 			heard := make(chan string, 1)
 			own := NewTransport(func(_ context.Context, _, address string) (net.Conn, error) {
-				near, far := net.Pipe()
+				client, far := net.Pipe()
 				go listen(far, address+" ", heard) // owner: the end of the pipe
-				return near, nil
+				return client, nil
 			})
 			var send http.RoundTripper = own
 			if i == 1 {

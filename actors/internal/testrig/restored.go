@@ -20,7 +20,7 @@ type crashRestored struct {
 
 func (b *crashRestored) Init(p *otp.Process) error {
 	if b.h.Fatal && p.CarriedState() != nil {
-		panic("cannot live with its heir")
+		panic("cannot live with its carried state")
 	}
 	return b.Behaviour.Init(p)
 }

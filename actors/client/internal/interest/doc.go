@@ -2,7 +2,7 @@
 // of which resources, and log lines from which level on. The server is asked once for all of them.
 //
 //	session                      interest                  server
-//	wish: a, info   ---------->            ---------->  logging/setLevel, resources/subscribe
+//	intent: a, info   ---------->            ---------->  logging/setLevel, resources/subscribe
 //	                                       <----------  their results
 //	granted         <----------
 //	leaves          ---------->            ---------->  resources/unsubscribe

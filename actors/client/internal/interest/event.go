@@ -20,15 +20,15 @@ type Event struct {
 	Call      *request.Exchange
 	URI       string
 	URIs      []string
-	Level     string // empty for no wish
+	Level     string // empty for no intent
 	Missed    bool   // Intent: URIs may have changed after the session had given them up
 	Alone     bool   // Level: the levels of other sessions no longer count
 	Late      bool   // Answered: too late for the client
 	Waiter    Waiter
 	Ask       Ask
 	Err       error
-	Resources map[string]map[string]bool // Regain: see Table.Resources
-	Levels    map[string]string          // Regain: see Table.Levels
+	Resources map[string]map[string]bool // Recover: see Table.Resources
+	Levels    map[string]string          // Recover: see Table.Levels
 }
 
 // Op says what happened.
@@ -42,7 +42,7 @@ const (
 	Follow                  // another connection wants URI for Session
 	Unfollow                // another connection does not any more
 	Level                   // another connection handed over a call of Session, which wants Level
-	Regain                  // Resources and Levels were given up, and are known again
+	Recover                 // Resources and Levels were given up, and are known again
 	Restore                 // the server is new, and about to be ready
 	Answered                // the server has answered Ask, which may be that of Call
 	QueueFull               // the server had no room for Ask
@@ -56,7 +56,7 @@ const (
 // Ask is a request to the server about a log level or a resource.
 type Ask struct{ Method, Value string }
 
-// Waiter is told the outcome of a wish.
+// Waiter is told the outcome of a intent.
 type Waiter interface {
 	Reply(struct{}) (first bool)
 	Fail(error)

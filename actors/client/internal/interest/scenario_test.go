@@ -23,7 +23,7 @@ var update = flag.Bool("update", false,
 // others see. A file is a list of lines:
 //
 //	# what it shows
-//	one wishes info a b            a level, - for none, and resources
+//	one wants info a b            a level, - for none, and resources
 //	one misses - a                 the same, of resources that it had given up
 //	one subscribes a               by a call
 //	one unsubscribes a
@@ -42,7 +42,7 @@ var update = flag.Bool("update", false,
 //	wait 50ms
 //	  server < …                   a request
 //	  server ~ …                   a stream begins or ends, or a call is written as it is
-//	  one < …                      the outcome of its wish or call
+//	  one < …                      the outcome of its intent or call
 //	  one ~ …                      what else it is told
 //	  calls …                      wait or go on
 //	  a is wanted …                what the other instances of the server are told
@@ -144,7 +144,7 @@ func (s *scene) play(who, does string, rest []string) {
 		s.step(interest.Event{Op: interest.Level, Session: who, Level: rest[0], Alone: len(rest) > 1})
 	default:
 		switch does {
-		case "wishes", "misses":
+		case "wants", "misses":
 			s.step(interest.Event{
 				Op: interest.Intent, Session: who, Level: strings.Trim(rest[0], "-"), URIs: rest[1:],
 				Missed: does == "misses", Waiter: waiter{s, who},

@@ -36,7 +36,7 @@ func (t *Table) Step(now time.Time, to Server, in Event) []Effect {
 	s := step{Table: t, now: now, to: to}
 	switch in.Op {
 	case Intent:
-		s.wish(in)
+		s.setIntent(in)
 	case Call:
 		s.call(in)
 	case Leave:
@@ -47,8 +47,8 @@ func (t *Table) Step(now time.Time, to Server, in Event) []Effect {
 		if s.level(in.Session, in.Level, in.Alone) {
 			s.wait()
 		}
-	case Regain:
-		s.regain(in)
+	case Recover:
+		s.recover(in)
 	case Restore:
 		s.restore()
 	case Answered:
@@ -90,13 +90,13 @@ func (t *Table) Next() (a Ask, ok bool) {
 	return a, true
 }
 
-// wish records what a session wants. An earlier wish of the session that still waits is granted at
-// once, because the new wish includes it.
-func (s *step) wish(in Event) {
-	if before, waits := s.wishes[in.Session]; waits {
+// setIntent records what a session wants. An earlier intent of the session that still waits is
+// granted at once, because the new intent includes it.
+func (s *step) setIntent(in Event) {
+	if before, waits := s.intents[in.Session]; waits {
 		s.do(Effect{Do: Grant, Waiter: before.from})
 	}
-	s.wishes[in.Session] = intent{in.Session, in.Level != "", in.Waiter}
+	s.intents[in.Session] = intent{in.Session, in.Level != "", in.Waiter}
 	if in.Level != "" {
 		s.level(in.Session, in.Level, false)
 	}
@@ -112,23 +112,23 @@ func (s *step) wish(in Event) {
 	}
 }
 
-// grant answers the wishes.
+// grant answers the intents.
 func (s *step) grant(refused error) {
-	for session, w := range sortedmap.Sorted(s.wishes) {
+	for session, w := range sortedmap.Sorted(s.intents) {
 		e := Effect{Do: Grant, Waiter: w.from}
 		if w.level {
 			e.Err = refused
 		}
-		delete(s.wishes, session)
+		delete(s.intents, session)
 		s.do(e)
 	}
 }
 
-// leave gives up what only this session had wanted. Nobody waits for its wish any more, but a call
-// is a pending reply until it is answered.
+// leave gives up what only this session had wanted. Nobody waits for its intent any more, but a
+// call is a pending reply until it is answered.
 func (s *step) leave(session string) {
-	if w, waits := s.wishes[session]; waits {
-		delete(s.wishes, session)
+	if w, waits := s.intents[session]; waits {
+		delete(s.intents, session)
 		s.do(Effect{Do: Grant, Waiter: w.from, Err: otp.ErrNoProc})
 	}
 	s.level(session, "", false)
@@ -139,8 +139,8 @@ func (s *step) leave(session string) {
 	}
 }
 
-// regain restores what was wanted before the table was given up.
-func (s *step) regain(in Event) {
+// recover restores what was wanted before the table was given up.
+func (s *step) recover(in Event) {
 	for uri, who := range sortedmap.Sorted(in.Resources) {
 		for session, agreed := range sortedmap.Sorted(who) {
 			s.hold(uri, session, agreed)

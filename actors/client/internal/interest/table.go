@@ -21,7 +21,7 @@ type Table struct {
 	bytes       int
 	reservation *quota.Reservation
 	levels      map[string]string // log level, by session
-	wishes      map[string]intent // not granted yet, the last of each session
+	intents     map[string]intent // not granted yet, the last of each session
 	server                        // see Reset
 }
 
@@ -58,7 +58,7 @@ type waiter struct {
 func New(reservation *quota.Reservation, uris map[string]map[string]bool,
 	levels map[string]string) Table {
 	t := Table{
-		uris: map[string]map[string]bool{}, levels: map[string]string{}, wishes: map[string]intent{},
+		uris: map[string]map[string]bool{}, levels: map[string]string{}, intents: map[string]intent{},
 		reservation: reservation,
 	}
 	maps.Copy(t.uris, uris)
@@ -84,7 +84,7 @@ func (t *Table) Reset() {
 // Abandon gives up what is wanted. Everyone who waits is told why.
 func (t *Table) Abandon(cause error) {
 	t.reservation.Release()
-	for _, w := range sortedmap.Sorted(t.wishes) {
+	for _, w := range sortedmap.Sorted(t.intents) {
 		w.from.Fail(cause)
 	}
 }
@@ -130,7 +130,7 @@ func (t *Table) Asking(uri string) bool {
 func (t *Table) Holds() bool { return !t.until.IsZero() }
 
 // Idle reports whether nothing is wanted of the server except log lines.
-func (t *Table) Idle() bool { return len(t.uris)+len(t.wishes)+t.pending() == 0 }
+func (t *Table) Idle() bool { return len(t.uris)+len(t.intents)+t.pending() == 0 }
 
 // pending counts the requests that the server has not answered, sent or not.
 func (t *Table) pending() int { return len(t.queue) + t.out }
