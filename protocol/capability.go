@@ -272,7 +272,7 @@ func (c ServerCapabilities) ForStorage(client ClientCapabilities) ServerCapabili
 	return brief
 }
 
-// Within returns c if it has at most that many bytes. A larger c is reduced to the standard
+// Limit returns c if it has at most that many bytes. A larger c is reduced to the standard
 // capabilities, without settings.
 func (c ServerCapabilities) Limit(most int) ServerCapabilities {
 	if len(c.raw) <= most {

@@ -199,7 +199,7 @@ func RequestIDConflict(id jsonrpc.ID) *Error {
 }
 
 // StateInvalid returns the error of a handle from an earlier answer that is not, or no longer,
-// valid. The argument what is "requestState", "cursor" or "task".
+// valid. The argument label is "requestState", "cursor" or "task".
 func StateInvalid(label string) *Error {
 	return &Error{
 		Condition: ConditionStateInvalid,

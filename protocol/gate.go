@@ -19,9 +19,9 @@ type Gate struct {
 	// Required is the policy require_client_capabilities. It maps a method to the capability that the
 	// client must have declared. Nil requires nothing, as in the specification.
 	Required map[string]string
-	// Asks lets requests through to a server that did not declare the capability, so that the server
-	// itself answers, as it does for a direct client. Withheld lists the capabilities that the host
-	// never lets through.
+	// PassUndeclared lets requests through to a server that did not declare the capability, so that
+	// the server itself answers, as it does for a direct client. Withheld lists the capabilities that
+	// the host never lets through.
 	PassUndeclared bool
 	Withheld       []string
 }

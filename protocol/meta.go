@@ -26,7 +26,7 @@ const (
 type Meta struct {
 	Version      string
 	Capabilities ClientCapabilities
-	Info         Implementation // optional; zero when absent
+	Info         Implementation // optionalProgressFields; zero when absent
 	LogLevel     string         // empty if the client wants no log messages
 }
 

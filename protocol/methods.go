@@ -159,7 +159,7 @@ func MethodNames() []string { return slices.Sorted(maps.Keys(methods)) }
 // Notification reports whether the method is a notification, which has no answer.
 func (m Method) Notification() bool { return m.kind == ntf }
 
-// Action is the purpose of the method in words, for example "list resources".
+// MethodAction is the purpose of the method in words, for example "list resources".
 func (m Method) Action() string { return m.action }
 
 // Allows reports whether that side may send the method in that revision. A client may send the
@@ -196,8 +196,8 @@ func IsMethodAvailable(method string, v Version) bool {
 	return ok && !m.Extension(v) && (m.Allows(v, Client) || m.Allows(v, Server))
 }
 
-// Action is the purpose of a method in words, for example "list resources". For an unknown method
-// it is "use" and the name.
+// MethodAction is the purpose of a method in words, for example "list resources". For an unknown
+// method it is "use" and the name.
 func MethodAction(method string) string {
 	if m, ok := methods[method]; ok {
 		return m.action

@@ -13,20 +13,20 @@ import (
 // value is a request without progress so far. Its methods are safe for concurrent use.
 type Progress struct{ last atomic.Pointer[float64] }
 
-// optional lists the optional members of the params, with the JSON type of each.
-var optional = map[string]jsontext.Kind{"total": '0', "message": '"'}
+// optionalProgressFields lists the optional members of the params, with the JSON type of each.
+var optionalProgressFields = map[string]jsontext.Kind{"total": '0', "message": '"'}
 
-// Next returns the params of a notifications/progress to pass on, and whether to pass the
+// Accept returns the params of a notifications/progress to pass on, and whether to pass the
 // notification on at all. The value of progress must be a number and must increase (2025-11-25
 // §basic/utilities/progress). Next removes an optional member that has the wrong type.
-func (p *Progress) Next(params jsontext.Value) (jsontext.Value, bool) {
+func (p *Progress) Accept(params jsontext.Value) (jsontext.Value, bool) {
 	v, _ := jsonedit.Get(params, "progress")
 	n, err := strconv.ParseFloat(string(v), 64)
 	if last := p.last.Load(); err != nil || last != nil && n <= *last {
 		return nil, false
 	}
 	p.last.Store(&n)
-	for name, kind := range optional {
+	for name, kind := range optionalProgressFields {
 		if m, ok := jsonedit.Get(params, name); ok && m.Kind() != kind {
 			params = jsonedit.Without(params, name)
 		}

@@ -27,7 +27,7 @@ func TestProgressIncreases(t *testing.T) {
 		{`{"progressToken":2,"progress":1}`, ``},
 		{`{"progressToken":2,"progress":3,"total":"9"}`, `{"progressToken":2,"progress":3}`},
 	} {
-		got, ok := heard.Next(jsontext.Value(c.in))
+		got, ok := heard.Accept(jsontext.Value(c.in))
 		if string(got) != c.want || ok != (c.want != "") {
 			t.Errorf("%s: got %s %v, want %s", c.in, got, ok, c.want)
 		}

@@ -15,8 +15,8 @@ func RateLimited(retryAfter time.Duration) *Error {
 	}
 }
 
-// Overloaded returns the error of a component that accepts no more for now. The argument what names
-// the component, for example "tenant acme" or "server files".
+// Overloaded returns the error of a component that accepts no more for now. The argument label
+// names the component, for example "tenant acme" or "server files".
 func Overloaded(label string, retryAfter time.Duration) *Error {
 	return &Error{
 		Condition:  ConditionOverloaded,
@@ -41,7 +41,7 @@ func LimitReached(own bool, bound, tenant, principal, detail string,
 	return e
 }
 
-// Starting returns the error of a component that is still starting. The argument what names the
+// Starting returns the error of a component that is still starting. The argument label names the
 // component, for example "the session".
 func Starting(label string, retryAfter time.Duration) *Error {
 	return &Error{
@@ -68,7 +68,7 @@ func TenantDown(tenant, state, incident string, retryAfter time.Duration) *Error
 	return e
 }
 
-// TooLarge returns the error of a message that exceeds limit bytes. The argument what names the
+// TooLarge returns the error of a message that exceeds limit bytes. The argument label names the
 // message, for example "request body".
 func TooLarge(label string, limit int) *Error {
 	return &Error{
@@ -77,7 +77,7 @@ func TooLarge(label string, limit int) *Error {
 	}
 }
 
-// QueueFull returns the error of a full queue. The argument what names the queue, for example
+// QueueFull returns the error of a full queue. The argument label names the queue, for example
 // "notification queue".
 func QueueFull(label string) *Error {
 	return &Error{Condition: ConditionQueueFull, Message: label + " is full"}

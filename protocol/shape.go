@@ -96,7 +96,8 @@ const (
 	OtherExtensions Fingerprint = ^Fingerprint(1<<hostedBits - 1)
 )
 
-// Asks reports whether the capabilities allow a server to send requests to its client.
+// AllowsServerRequests reports whether the capabilities allow a server to send requests to its
+// client.
 func (f Fingerprint) AllowsServerRequests() bool { return f != f.WithoutServerRequests() }
 
 // WithoutServerRequests is f without the capabilities that allow a server to send requests to its

@@ -15,8 +15,8 @@ func (a *addrs) get(name string) string {
 	return a.bound[name]
 }
 
-// or returns the address that name was bound to before, or else the configured one.
-func (a *addrs) or(name, configured string) string {
+// boundOr returns the address that name was bound to before, or else the configured one.
+func (a *addrs) boundOr(name, configured string) string {
 	if bound := a.get(name); bound != "" {
 		return bound
 	}

@@ -23,10 +23,10 @@ func (h *host) bind(c *config.Config) (bound []net.Listener, err error) {
 			bound = nil
 		}
 	}()
-	h.handover.retake()
+	h.handover.resetTaken()
 	for i, address := range c.Listen {
 		name := socketName(i)
-		at := h.addrs.or(name, address)
+		at := h.addrs.boundOr(name, address)
 		l, err := h.handover.take(at, c.Edge.StallTime)
 		if l == nil && err == nil {
 			l, err = listen(c, at)
@@ -35,7 +35,7 @@ func (h *host) bind(c *config.Config) (bound []net.Listener, err error) {
 			return bound, fmt.Errorf("listen %s: %w", at, err)
 		}
 		bound = append(bound, l)
-		h.addrs.set(name, shown(l.Addr()))
+		h.addrs.set(name, formatAddr(l.Addr()))
 	}
 	return bound, nil
 }
@@ -49,8 +49,8 @@ func socketName(i int) string {
 	return fmt.Sprintf("mcp %d", i+1)
 }
 
-// shown returns an address in the form of the `listen` setting.
-func shown(a net.Addr) string {
+// formatAddr returns an address in the form of the `listen` setting.
+func formatAddr(a net.Addr) string {
 	if a.Network() == "unix" {
 		return unixPrefix + a.String()
 	}
@@ -61,7 +61,8 @@ func listen(c *config.Config, address string) (net.Listener, error) {
 	if path, isUnix := strings.CutPrefix(address, unixPrefix); isUnix {
 		return listenUnix(path, c.Unix)
 	}
-	return socket(c.Edge.StallTime).Listen(context.Background(), network(address, c.Listen), address)
+	return listenConfig(c.Edge.StallTime).Listen(context.Background(),
+		network(address, c.Listen), address)
 }
 
 // network returns the network for an address. By default Go takes 0.0.0.0 to mean IPv6 too. [::]

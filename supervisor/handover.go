@@ -86,8 +86,8 @@ func (r *Running) Sockets() Sockets {
 	return Sockets{Files: o.next, Replace: true}
 }
 
-// retake makes all given sockets available again, after an attempt to bind has failed.
-func (o *handover) retake() {
+// resetTaken makes all given sockets available again, after an attempt to bind has failed.
+func (o *handover) resetTaken() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.taken = nil

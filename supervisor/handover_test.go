@@ -16,7 +16,7 @@ import (
 // another process.
 func open(t *testing.T, reuse bool) (net.Listener, *os.File) {
 	t.Helper()
-	config := socket(time.Second)
+	config := listenConfig(time.Second)
 	if reuse {
 		config = &net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 			return c.Control(func(fd uintptr) {

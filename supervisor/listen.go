@@ -43,7 +43,7 @@ func (h *host) admin() (suture.Service, error) {
 		o.Faults = h.faults
 		o.Production = func() bool { return h.now().config.Environment == "production" }
 	}
-	s, err := admin.Listen(h.addrs.or("admin", h.now().config.Admin.Listen), admin.Handler(o))
+	s, err := admin.Listen(h.addrs.boundOr("admin", h.now().config.Admin.Listen), admin.Handler(o))
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (h *host) mcp() (suture.Service, error) {
 	h.handover.bound()
 	row.server, row.connections = s, connections
 	for _, l := range sockets {
-		h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: shown(l.Addr())})
+		h.recorder.Emit(telemetry.ListenerUp{Name: "mcp", Addr: formatAddr(l.Addr())})
 		g := &gate{Listener: l}
 		row.gates = append(row.gates, g)
 		if s.TLSConfig != nil {

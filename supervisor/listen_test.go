@@ -21,7 +21,7 @@ import (
 // draining returns a listener with its own server. idle returns how long nothing was in flight.
 func draining(t *testing.T, idle func() time.Duration, told *[]telemetry.Event) *listener {
 	t.Helper()
-	l, err := socket(time.Minute).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l, err := listenConfig(time.Minute).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

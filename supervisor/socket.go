@@ -18,9 +18,9 @@ const socketBuffer = 256 << 10
 // within 45 s.
 const ackTimeout = 25 * second
 
-// socket makes the listener for clients. Accepted connections inherit its options. A client that
-// does not read looks like one that is gone, so the bound is at least stall.
-func socket(stall time.Duration) *net.ListenConfig {
+// listenConfig makes the listener for clients. Accepted connections inherit its options. A client
+// that does not read looks like one that is gone, so the bound is at least stall.
+func listenConfig(stall time.Duration) *net.ListenConfig {
 	config := &net.ListenConfig{KeepAliveConfig: keepAlive,
 		Control: func(_, _ string, c syscall.RawConn) error {
 			return setOptions(c, stall)

@@ -11,7 +11,7 @@ import (
 // connected returns the two ends of a connection to a listener with the host's options.
 func connected(t *testing.T, stall time.Duration) (client, server net.Conn) {
 	t.Helper()
-	l, err := socket(stall).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l, err := listenConfig(stall).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

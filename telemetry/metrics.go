@@ -29,8 +29,8 @@ type metric struct {
 	help string
 	// also is the name of the instrument in the requirements or in OpenTelemetry.
 	also   string
-	from   []feed // the events that feed it; none: see direct
-	direct string // the source of an instrument without events
+	from   []eventSource // the events that feed it; none: see direct
+	direct string        // the source of an instrument without events
 	// zero makes a gauge without labels 0 before the first event, instead of absent.
 	zero bool
 }
@@ -84,15 +84,15 @@ var metrics = []metric{
 		help: "JSON-RPC errors sent downstream", also: "mcp.errors.total (S4-137)", direct: atErrors},
 	{name: "mcpd_rejections_total", kind: counter, labels: []string{"reason"},
 		help: "Requests refused before they reached a server",
-		from: []feed{countOf(func(e Rejected) []string { return []string{e.Reason} })}},
+		from: []eventSource{countOf(func(e Rejected) []string { return []string{e.Reason} })}},
 	{name: "mcpd_upstream_late_replies_total", kind: counter, labels: []string{"reason"},
 		help: "Replies that nobody waited for any more, and answers that a server refused",
-		from: []feed{sumOf(func(e ReplyDropped) (float64, []string) {
+		from: []eventSource{valueOf(func(e ReplyDropped) (float64, []string) {
 			return float64(max(e.Count, 1)), []string{e.Reason}
 		})}},
 	{name: "mcpd_notifications_dropped_total", kind: counter, labels: []string{"reason"},
 		help: "Notifications that were not delivered",
-		from: []feed{sumOf(func(e NotificationDropped) (float64, []string) {
+		from: []eventSource{valueOf(func(e NotificationDropped) (float64, []string) {
 			return float64(max(e.Count, 1)), []string{e.Reason}
 		})}},
 
@@ -109,23 +109,29 @@ var metrics = []metric{
 		direct: atScrape},
 	{name: "mcpd_sessions_opened_total", kind: counter, labels: []string{"transport"},
 		help: "Downstream sessions opened",
-		from: []feed{countOf(func(e SessionOpened) []string { return []string{e.Transport} })}},
+		from: []eventSource{countOf(func(e SessionOpened) []string { return []string{e.Transport} })}},
 	{name: "mcpd_sessions_closed_total", kind: counter, labels: []string{"cause"},
 		help: "Downstream sessions closed",
-		from: []feed{countOf(func(e SessionClosed) []string { return []string{e.Cause.String()} })}},
+		from: []eventSource{countOf(func(e SessionClosed) []string {
+			return []string{e.Cause.String()}
+		})}},
 	{name: "mcp_server_session_duration_seconds", kind: histogram, labels: none, unit: "seconds",
 		help: "Time from the opening of a downstream session to its close",
 		also: "mcp.server.session.duration",
-		from: []feed{duration(func(e SessionClosed) (time.Duration, []string) { return e.Age, none })}},
+		from: []eventSource{duration(func(e SessionClosed) (time.Duration, []string) {
+			return e.Age, none
+		})}},
 	{name: "mcpd_protocol_negotiations_total", kind: counter, labels: []string{"side", "version"},
 		help: "Negotiations of a protocol revision, by the agreed revision; refused if there is none",
 		also: "mcp.protocol.version.negotiated (S4-134)",
-		from: []feed{countOf(func(e ProtocolNegotiation) []string {
+		from: []eventSource{countOf(func(e ProtocolNegotiation) []string {
 			return []string{e.Side, orWord(e.Negotiated, "refused")}
 		})}},
 	{name: "mcpd_phase_transitions_total", kind: counter, labels: []string{"side", "from", "to"},
 		help: "Steps in the lifecycle of connections", also: "mcp.phase.transitions (S4-135)",
-		from: []feed{countOf(func(e PhaseChanged) []string { return []string{e.Side, e.From, e.To} })}},
+		from: []eventSource{countOf(func(e PhaseChanged) []string {
+			return []string{e.Side, e.From, e.To}
+		})}},
 	{name: "mcpd_history_bytes", kind: gauge, labels: none, unit: "bytes",
 		help: "Bytes of events that wait for clients or are kept for their return, for history_time " +
 			"at most",
@@ -136,17 +142,19 @@ var metrics = []metric{
 		help: "1 for the state that the tenant is in, 0 for the others", direct: atScrape},
 	{name: "mcpd_tenant_pauses_total", kind: counter, labels: []string{"tenant"},
 		help: "Times a tenant ended by itself and was paused",
-		from: []feed{countOf(func(e TenantPaused) []string { return []string{e.Tenant} })}},
+		from: []eventSource{countOf(func(e TenantPaused) []string { return []string{e.Tenant} })}},
 	{name: "mcpd_tenant_quarantines_total", kind: counter, labels: []string{"tenant"},
 		help: "Times a tenant was quarantined",
-		from: []feed{countOf(func(e TenantQuarantined) []string { return []string{e.Tenant} })}},
+		from: []eventSource{countOf(func(e TenantQuarantined) []string { return []string{e.Tenant} })}},
 	{name: "mcpd_crashes_charged_total", kind: counter, labels: []string{"tenant", "class"},
 		help: "Crashes of shared components on messages of a tenant, which do not count against the " +
 			"component",
-		from: []feed{countOf(func(e CrashCharged) []string { return []string{e.Tenant, e.Class} })}},
+		from: []eventSource{countOf(func(e CrashCharged) []string {
+			return []string{e.Tenant, e.Class}
+		})}},
 	{name: "mcpd_actor_pauses_total", kind: counter, labels: []string{"class"},
 		help: "Times a row near the root ended too often and was paused",
-		from: []feed{countOf(func(e ChildPaused) []string { return []string{e.Class} })}},
+		from: []eventSource{countOf(func(e ChildPaused) []string { return []string{e.Class} })}},
 
 	// Upstreams.
 	{name: "mcpd_upstream_up", kind: gauge, labels: []string{"tenant", "server"},
@@ -161,65 +169,69 @@ var metrics = []metric{
 		"tenant", "server", "class",
 	},
 		help: "Times a server or a connection to it was quarantined",
-		from: []feed{countOf(func(e UpstreamQuarantined) []string {
+		from: []eventSource{countOf(func(e UpstreamQuarantined) []string {
 			return []string{e.Tenant, e.Server, e.Class}
 		})}},
 	{name: "mcpd_upstream_starts_total", kind: counter, labels: []string{"tenant", "server", "result"},
 		help: "Starts of upstream connections, successful or failed",
-		from: []feed{
+		from: []eventSource{
 			countOf(func(e UpstreamReady) []string { return []string{e.Tenant, e.Server, "ready"} }),
 			countOf(func(e UpstreamStartFailed) []string { return []string{e.Tenant, e.Server, "failed"} }),
 		}},
 	{name: "mcpd_upstream_exits_total", kind: counter, labels: []string{"tenant", "server", "cause"},
 		help: "Upstream connections that ended by themselves",
-		from: []feed{countOf(func(e UpstreamExited) []string {
+		from: []eventSource{countOf(func(e UpstreamExited) []string {
 			return []string{e.Tenant, e.Server, e.Cause}
 		})}},
 	{name: "mcpd_upstream_closed_total", kind: counter, labels: []string{"tenant", "server", "cause"},
 		help: "Upstream connections that were closed because nothing needed them",
-		from: []feed{
+		from: []eventSource{
 			countOf(func(e UpstreamClosed) []string { return []string{e.Tenant, e.Server, e.Cause} }),
 			countOf(func(e UpstreamAsleep) []string { return []string{e.Tenant, e.Server, "idle_stop"} }),
 		}},
 	{name: "mcpd_upstream_crash_loops_total", kind: counter, labels: []string{"tenant", "server"},
 		help: "Times a server was given up for a while",
-		from: []feed{countOf(func(e UpstreamCrashLoop) []string {
+		from: []eventSource{countOf(func(e UpstreamCrashLoop) []string {
 			return []string{e.Tenant, e.Server}
 		})}},
 	{name: "mcpd_upstream_start_duration_seconds", kind: histogram, labels: none, unit: "seconds",
 		help: "Time from spawn or connect to ready",
-		from: []feed{duration(func(e UpstreamReady) (time.Duration, []string) { return e.Start, none })}},
+		from: []eventSource{duration(func(e UpstreamReady) (time.Duration, []string) {
+			return e.Start, none
+		})}},
 	{name: "mcpd_upstream_restart_to_ready_seconds", kind: histogram, labels: none, unit: "seconds",
 		help: "Time from the loss of an upstream connection until the next one is ready",
-		from: []feed{duration(func(e UpstreamReady) (time.Duration, []string) { return e.Down, none })}},
+		from: []eventSource{duration(func(e UpstreamReady) (time.Duration, []string) {
+			return e.Down, none
+		})}},
 	{name: "mcpd_upstream_noise_lines_total", kind: counter, labels: []string{"tenant", "server"},
 		help: "Lines from servers that were not JSON-RPC",
-		from: []feed{sumOf(func(e UpstreamNoise) (float64, []string) {
+		from: []eventSource{valueOf(func(e UpstreamNoise) (float64, []string) {
 			return float64(e.Lines), []string{e.Tenant, e.Server}
 		})}},
 	{name: "mcpd_upstream_paced_seconds_total", kind: counter, labels: []string{"tenant", "server"},
 		unit: "seconds",
 		help: "How long servers waited because they sent more than the host reads",
-		from: []feed{sumOf(func(e UpstreamPaced) (float64, []string) {
+		from: []eventSource{valueOf(func(e UpstreamPaced) (float64, []string) {
 			return e.For.Seconds(), []string{e.Tenant, e.Server}
 		})}},
 	{name: "mcpd_upstream_stderr_lines_total", kind: counter, labels: []string{"tenant", "server"},
 		help: "Lines that servers wrote to their standard error",
-		from: []feed{sumOf(func(e UpstreamStderr) (float64, []string) {
+		from: []eventSource{valueOf(func(e UpstreamStderr) (float64, []string) {
 			return float64(e.Lines), []string{e.Tenant, e.Server}
 		})}},
 	{name: "mcpd_upstream_lists_cut_total", kind: counter, labels: []string{
 		"tenant", "server", "reason",
 	},
 		help: "Lists of servers that exceed a bound, by the bound",
-		from: []feed{countOf(func(e ListCut) []string {
+		from: []eventSource{countOf(func(e ListCut) []string {
 			return []string{e.Tenant, e.Server, e.Reason}
 		})}},
 	{name: "mcpd_upstream_odd_items_total", kind: counter, labels: []string{
 		"tenant", "server", "action",
 	},
 		help: "Items of servers' lists that violate the schemas, counted again for each new list",
-		from: []feed{sumOf(func(e ItemsOdd) (float64, []string) {
+		from: []eventSource{valueOf(func(e ItemsOdd) (float64, []string) {
 			return float64(e.Count), []string{e.Tenant, e.Server, e.Action}
 		})}},
 	{name: "mcpd_upstream_idle_connections", kind: gauge, labels: none,
@@ -236,32 +248,32 @@ var metrics = []metric{
 		help: "Rows of the supervision tree", direct: atScrape},
 	{name: "mcpd_actor_restarts_total", kind: counter, labels: []string{"class", "mode"},
 		help: "Restarts by supervisors, in place or as a new process",
-		from: []feed{countOf(func(e ChildRestarted) []string {
+		from: []eventSource{countOf(func(e ChildRestarted) []string {
 			return []string{e.Class, restartMode(e)}
 		})}},
 	{name: "mcpd_actor_restart_duration_seconds", kind: histogram, labels: []string{"class"},
 		unit: "seconds",
 		help: "Time from the end of an instance until the next one is ready",
-		from: []feed{duration(func(e ChildRestarted) (time.Duration, []string) {
+		from: []eventSource{duration(func(e ChildRestarted) (time.Duration, []string) {
 			return e.Took, []string{e.Class}
 		})}},
 	{name: "mcpd_actor_crashes_total", kind: counter, labels: []string{"class", "reason"},
 		help: "Abnormal ends: panic, error, stuck at a message, or injected by a fault",
-		from: []feed{countOf(func(e ChildCrashed) []string {
+		from: []eventSource{countOf(func(e ChildCrashed) []string {
 			return []string{e.Class, crashReason(e)}
 		})}},
 	{name: "mcpd_actor_start_failures_total", kind: counter, labels: []string{"class"},
 		help: "Instances that did not become ready",
-		from: []feed{countOf(func(e StartFailed) []string { return []string{e.Class} })}},
+		from: []eventSource{countOf(func(e StartFailed) []string { return []string{e.Class} })}},
 	{name: "mcpd_actor_overloads_total", kind: counter, labels: []string{"class"},
 		help: "Times a mailbox filled up",
-		from: []feed{countOf(func(e Overloaded) []string { return []string{e.Class} })}},
+		from: []eventSource{countOf(func(e Overloaded) []string { return []string{e.Class} })}},
 	{name: "mcpd_actor_abandoned_total", kind: counter, labels: []string{"class"},
 		help: "Instances that did not stop in time and were isolated",
-		from: []feed{countOf(func(e Abandoned) []string { return []string{e.Class} })}},
+		from: []eventSource{countOf(func(e Abandoned) []string { return []string{e.Class} })}},
 	{name: "mcpd_actor_stuck_total", kind: counter, labels: []string{"class"},
 		help: "Times an actor handled one message for longer than its soft deadline",
-		from: []feed{countOf(func(e ActorStuck) []string { return []string{e.Class} })}},
+		from: []eventSource{countOf(func(e ActorStuck) []string { return []string{e.Class} })}},
 	{name: "mcpd_actor_hung", kind: gauge, labels: none,
 		help: "Isolated instances whose goroutines, which cannot be ended, have not returned; a tenant " +
 			"with 64 is ended instead", direct: atScrape},
@@ -270,7 +282,7 @@ var metrics = []metric{
 			"time, at most 64", direct: atScrape},
 	{name: "mcpd_actor_state_dropped_total", kind: counter, labels: []string{"class", "part"},
 		help: "Parts of an instance's state that the next one did not take over",
-		from: []feed{sumOf(func(e StateDropped) (float64, []string) {
+		from: []eventSource{valueOf(func(e StateDropped) (float64, []string) {
 			return float64(e.Count), []string{e.Class, e.Part}
 		})}},
 	{name: "mcpd_actor_mailbox_depth", kind: gauge, labels: []string{"class"},
@@ -288,7 +300,7 @@ var metrics = []metric{
 		help: "Calls that actors of the class have accepted and not answered", direct: atScrape},
 	{name: "mcpd_supervisor_escalations_total", kind: counter, labels: none,
 		help: "Times a supervisor exceeded its restart intensity and left the decision to its parent",
-		from: []feed{countOf(func(IntensityExceeded) []string { return none })}},
+		from: []eventSource{countOf(func(IntensityExceeded) []string { return none })}},
 
 	// The host.
 	{name: "mcpd_queue_high_water", kind: gauge, labels: []string{"queue"},
@@ -300,10 +312,12 @@ var metrics = []metric{
 		help: "Bytes that are reserved from byte budgets, of all tenants together", direct: atScrape},
 	{name: "mcpd_events_dropped_total", kind: counter, labels: none,
 		help: "Events that found the log's queue full",
-		from: []feed{sumOf(func(e EventsDropped) (float64, []string) { return float64(e.Count), none })}},
+		from: []eventSource{valueOf(func(e EventsDropped) (float64, []string) {
+			return float64(e.Count), none
+		})}},
 	{name: "mcpd_config_generation", kind: gauge, labels: none,
 		help: "Generation of the configuration in force",
-		from: []feed{sumOf(func(e ConfigLoaded) (float64, []string) {
+		from: []eventSource{valueOf(func(e ConfigLoaded) (float64, []string) {
 			return float64(e.Generation), none
 		})}},
 	{name: "mcpd_kept_bytes", kind: gauge, labels: []string{"tenant", "kind"}, unit: "bytes",
@@ -318,7 +332,9 @@ var metrics = []metric{
 		help: "How much of its memory the host uses: 0 normal, 1 elevated; for tenants above their " +
 			"share 2 high (no new sessions) and 3 critical (no new calls); for all tenants 4 exhausted",
 		zero: true,
-		from: []feed{sumOf(func(e MemoryLevel) (float64, []string) { return float64(e.Step), none })}},
+		from: []eventSource{valueOf(func(e MemoryLevel) (float64, []string) {
+			return float64(e.Step), none
+		})}},
 	{name: "mcpd_tls_certificate_expiry_seconds", kind: gauge, labels: none, unit: "seconds",
 		help: "Time until the certificate of the MCP listener, or one of its chain, expires; negative " +
 			"if it has expired", direct: atScrape},
@@ -326,19 +342,21 @@ var metrics = []metric{
 		help: "Digest of the configuration in force, always 1", direct: atScrape},
 	{name: "mcpd_config_last_reload_successful", kind: gauge, labels: none,
 		help: "1 if the last reload, or the start, has applied the file; 0 if it was refused",
-		from: []feed{
-			sumOf(func(ConfigLoaded) (float64, []string) { return 1, none }),
-			sumOf(func(ConfigRejected) (float64, []string) { return 0, none }),
+		from: []eventSource{
+			valueOf(func(ConfigLoaded) (float64, []string) { return 1, none }),
+			valueOf(func(ConfigRejected) (float64, []string) { return 0, none }),
 		}},
 	{name: "mcpd_config_last_reload_success_timestamp_seconds", kind: gauge, labels: none,
 		unit: "seconds",
 		help: "Time of the last reload that was not refused, or of the start, since 1970",
-		from: []feed{sumOf(func(e ConfigLoaded) (float64, []string) { return float64(e.At), none })}},
+		from: []eventSource{valueOf(func(e ConfigLoaded) (float64, []string) {
+			return float64(e.At), none
+		})}},
 	{name: "mcpd_chaos_faults_active", kind: gauge, labels: none,
 		help: "Faults that are armed", direct: atScrape},
 	{name: "mcpd_chaos_faults_struck_total", kind: counter, labels: []string{"action"},
 		help: "Strikes of armed faults, at most one a second for each fault that is not a panic",
-		from: []feed{countOf(func(e FaultHit) []string { return []string{e.Action} })}},
+		from: []eventSource{countOf(func(e FaultHit) []string { return []string{e.Action} })}},
 }
 
 // buckets are the upper bounds of the histograms. The first set is that of OpenTelemetry for MCP.

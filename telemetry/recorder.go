@@ -155,7 +155,7 @@ func (r *Recorder) Flush() {
 // Dropped returns how many events found the queue full.
 func (r *Recorder) Dropped() uint32 { return r.dropped.Load() }
 
-// Most returns the high-water mark of the queue, which is at most QueueLen.
+// HighWater returns the high-water mark of the queue, which is at most QueueLen.
 func (r *Recorder) HighWater() int { return r.most.Most() }
 
 // StuckAfter is how long one line may take until the log counts as stuck.

@@ -64,7 +64,7 @@ type Metrics struct {
 }
 
 type fed struct {
-	feed
+	eventSource
 	to *instrument
 }
 

@@ -187,7 +187,7 @@ type Queue struct {
 	HighWater, Limit int // Most is the high-water mark of the fullest queue
 }
 
-// Kept is how many bytes of one kind a tenant keeps.
+// KeptBytes is how many bytes of one kind a tenant keeps.
 type KeptBytes struct {
 	Tenant, Kind string
 	Bytes        int64

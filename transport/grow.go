@@ -18,10 +18,10 @@ type spareBuffers struct {
 	of [12][][]byte
 }
 
-// pool has spares for each processor. The garbage collector takes those that are not used.
+// pool has spareBuffers for each processor. The garbage collector takes those that are not used.
 type pool struct {
 	sync.Pool
-	size atomic.Int64 // bytes of all spares that the collector has not taken
+	size atomic.Int64 // bytes of all spareBuffers that the collector has not taken
 }
 
 func newPool() *pool {

@@ -175,7 +175,7 @@ func (r *ByteBudget) more(ctx context.Context, size int) (over bool, err error) 
 }
 
 // moreOverdraft is more for the message that has the overdraft. The owner may have lost the
-// permission because the message grew for long; then further waits for it again.
+// permission because the message grew for long; then moreOverdraft waits for it again.
 func (r *ByteBudget) moreOverdraft(ctx context.Context, size int) (over bool, err error) {
 	r.mu.Lock()
 	if r.owner == nil || r.owner.MayGrow(time.Now()) {

@@ -46,10 +46,10 @@ type Addressed interface{ From() string }
 type Inbound struct {
 	// Message is what the peer sent. It is empty when Err is set.
 	Message jsonrpc.Message
-	// Related is our request on whose own stream Message arrived, or which Err is about. Zero means
+	// RequestID is our request on whose own stream Message arrived, or which Err is about. Zero means
 	// that the transport cannot tell.
-	Related jsonrpc.ID
-	// Err, when set, ends the request Related and nothing else: the connection lives on.
+	RequestID jsonrpc.ID
+	// Err, when set, ends the request RequestID and nothing else: the connection lives on.
 	Err error
 	// Written goes with Err: bytes of the request had reached the peer, which may have executed it.
 	Written bool
@@ -191,7 +191,7 @@ func (e *ExitError) Error() string {
 // Unwrap returns the failure behind the ending.
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// CloseStream is the Control by which a server asks to close the stream of the request Related. The
-// client of that stream reconnects after Retry to receive the rest (2025-11-25 §basic/transports,
-// "Sending Messages to the Server" 6).
+// CloseStream is the Control by which a server asks to close the stream of the request RequestID.
+// The client of that stream reconnects after Retry to receive the rest (2025-11-25
+// §basic/transports, "Sending Messages to the Server" 6).
 type CloseStream struct{ Retry time.Duration }

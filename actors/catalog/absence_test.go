@@ -22,7 +22,7 @@ var errAway = &client.Ending{Cause: "unreachable", Text: "connection refused", I
 // takes is what connections were told since the last call, without the pauses.
 func (r *rig) takes() (all []string) {
 	r.T.Helper()
-	r.Rest()
+	r.WaitIdle()
 	r.noting.Lock()
 	defer r.noting.Unlock()
 	for _, l := range r.led {
@@ -182,7 +182,7 @@ func TestProgramThatDoesNotShakeHandsIsGivenUp(t *testing.T) {
 				t.Errorf("round %d: a pause of %v", round, pause)
 			}
 			time.Sleep(pause + time.Second)
-			r.Rest()
+			r.WaitIdle()
 			if _, there := r.System.Whereis("top/client_sup/" + search); there != subscribed {
 				t.Errorf("round %d: started %v", round, there)
 			}

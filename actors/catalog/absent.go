@@ -5,7 +5,7 @@ import "mcpd/actors/client"
 // absent is a server that has listed nothing to a caller, with the reason as far as it is known.
 type absent struct {
 	server, text, incident string
-	quarantined            bool // shownUntil an operator releases it or a probe succeeds
+	quarantined            bool // until an operator releases it or a probe succeeds
 	operator               bool // an operator has quarantined it
 }
 

@@ -17,7 +17,7 @@ import (
 
 // announced are the changes announced on transparent endpoints, and on the aggregate endpoint.
 func (r *rig) announced() (alone, all []string) {
-	r.Rest()
+	r.WaitIdle()
 	for _, n := range testrig.Of[*notification.Dispatch](&r.dispatcher.Log) {
 		if n.Server == "" {
 			all = append(all, n.Method)

@@ -56,7 +56,7 @@ func (c *Catalog) supervised(m supervised) {
 	s.sup = m.ref
 	c.places[m.ref] = place{m.server, nil}
 	c.p.Monitor(m.ref)
-	for key := range sortedmap.SortedBy(s.opening, tenant.Key.Compare) {
+	for key := range sortedmap.SortedBy(s.awaitingStart, tenant.Key.Compare) {
 		c.open(s, key)
 	}
 	c.resume(s)
@@ -91,8 +91,8 @@ func (c *Catalog) down(m otp.Down) {
 		}
 	}
 	c.forget(s)
-	c.show(s)
-	c.flush()
+	c.publishState(s)
+	c.answerWaiters()
 }
 
 // orphaned starts a server's supervisor again. The supervisor ends with its pool, or because of a
@@ -103,6 +103,6 @@ func (c *Catalog) orphaned(s *server) {
 	for key := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 		c.drop(s, key)
 	}
-	c.show(s)
+	c.publishState(s)
 	c.bootLater()
 }

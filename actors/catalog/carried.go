@@ -33,7 +33,7 @@ func (k *carriedState) Abandon(reason error) {
 		w.call.Fail(reason)
 	}
 	for _, s := range sortedmap.Sorted(k.servers) {
-		for _, waiting := range sortedmap.SortedBy(s.opening, tenant.Key.Compare) {
+		for _, waiting := range sortedmap.SortedBy(s.awaitingStart, tenant.Key.Compare) {
 			for _, w := range waiting {
 				w.reply(otp.Ref{}, reason)
 			}

@@ -170,7 +170,7 @@ func (c *Catalog) Init(p *otp.Process) error {
 			}
 			_ = p.Send(conn.ref, client.Describe{})
 		}
-		for key := range sortedmap.SortedBy(s.opening, tenant.Key.Compare) {
+		for key := range sortedmap.SortedBy(s.awaitingStart, tenant.Key.Compare) {
 			// The answer went to the previous incarnation, and a report may be lost too.
 			s.held[key.Principal]++
 			c.open(s, key)
@@ -207,7 +207,7 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 		c.look(m)
 		return nil
 	case overdue:
-		c.flush()
+		c.answerWaiters()
 		return nil
 	}
 	// Once now, and again at the end: a view that is made in between may be outdated by the end.
@@ -215,7 +215,7 @@ func (c *Catalog) Receive(p *otp.Process, msg any) error {
 	defer func() { c.edition++ }()
 	switch m := msg.(type) {
 	case *Connect:
-		if s, ok := c.servers[m.Req.Server]; ok && !s.gone {
+		if s, ok := c.servers[m.Req.Server]; ok && !s.unconfigured {
 			key := s.key(m.Req.Caller)
 			if m.Req.Shared {
 				key = ListKey(s.config, m.Req.Caller)

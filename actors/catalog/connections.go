@@ -36,7 +36,7 @@ func (c *Catalog) connect(s *server, key tenant.Key, w pending) {
 		w.reply(conn.ref, nil)
 		return
 	}
-	if len(s.opening[key]) == 0 && s.held[key.Principal] >= c.o.Connections {
+	if len(s.awaitingStart[key]) == 0 && s.held[key.Principal] >= c.o.Connections {
 		w.reply(otp.Ref{}, protocol.Overloaded("connection pool of server "+s.config.Name, time.Minute))
 		return
 	}
@@ -58,7 +58,7 @@ func (c *Catalog) startInstance(call *client.StartInstance) {
 	}
 	caller := Caller{Principal: key.Principal, Capabilities: call.Req.Declare}
 	for key.Instance = 1; int(key.Instance) < call.Req.Most; key.Instance++ {
-		if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
+		if s.conns[key] == nil && len(s.awaitingStart[key]) == 0 && !s.retiring[key] {
 			call.AnswerLater()
 			c.connect(s, key, pending{func(ref otp.Ref, err error) {
 				if err != nil {
@@ -160,7 +160,7 @@ func (c *Catalog) restore(s *server, key tenant.Key) {
 		c.dropCarried(s, key)
 		return
 	}
-	if s.conns[key] == nil && len(s.opening[key]) == 0 && !s.retiring[key] {
+	if s.conns[key] == nil && len(s.awaitingStart[key]) == 0 && !s.retiring[key] {
 		if to := s.conns[c.fit(s, key)]; to != nil { // there is no longer room for it
 			c.dropCarried(s, key)
 			c.moveSessions(s, s.substitutes[key], to, abandoned)

@@ -21,7 +21,7 @@ func TestCatalogOutlivesItsCrash(t *testing.T) {
 		if err != nil {
 			r.T.Fatal(err)
 		}
-		r.Rest()
+		r.WaitIdle()
 		r.Break("catalog", "")
 		if v := <-r.looks(r.caller("ci", "")); v.err == nil {
 			t.Error("the list that crashed it was answered")
@@ -128,7 +128,7 @@ func TestSessionThatDidNotArriveKeepsNoConnection(t *testing.T) {
 			t.Errorf("%d connections, want the one that a session is on its way to", got)
 		}
 		r.attaches[0].Reply(struct{}{})
-		r.Rest()
+		r.WaitIdle()
 		r.Send("catalog", unused)
 		if got := r.record("files").Open; got != 0 {
 			t.Errorf("%d connections when it has been there, want none", got)
@@ -163,7 +163,7 @@ func TestSessionArrivesWhereBothEndsCrash(t *testing.T) {
 			if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
 				r.T.Fatal(err)
 			}
-			r.Rest()
+			r.WaitIdle()
 		})
 	})
 	run(t, func(r *rig) {
@@ -172,12 +172,12 @@ func TestSessionArrivesWhereBothEndsCrash(t *testing.T) {
 			if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
 				r.T.Fatal(err)
 			}
-			r.Rest()
+			r.WaitIdle()
 			r.late = false
 			r.Break("catalog", "*client.Unused")
 			r.Send("catalog", &client.Unused{Server: "files"})
 			r.attaches[0].Fail(otp.ErrNoProc) // as if the connection had crashed on it
-			r.Rest()
+			r.WaitIdle()
 		})
 	})
 }
@@ -192,7 +192,7 @@ func TestConnectionsComeAndGo(t *testing.T) {
 		if err != nil {
 			r.T.Fatal(err)
 		}
-		r.Rest()
+		r.WaitIdle()
 		key := tenant.Key{Share: tenant.ByTenant}
 		r.Send("catalog", &client.Unused{Server: "files", Key: key, From: ref})
 		if got := r.record("files").Open; got != 1 {
@@ -250,7 +250,7 @@ func TestConnectionThatTakesNoSessionsIsToldOnce(t *testing.T) {
 		if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
 			t.Fatal(err)
 		}
-		if r.Rest(); len(r.attaches) != 1 {
+		if r.WaitIdle(); len(r.attaches) != 1 {
 			t.Errorf("told %d times, want once", len(r.attaches))
 		}
 	})

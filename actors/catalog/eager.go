@@ -18,7 +18,7 @@ const MaxEager = 16
 // opens those that the principal's clients had before. If there were none, it opens one for a
 // client without capabilities.
 func (c *Catalog) eager(s *server) {
-	if s.config.Start != tenant.StartEager || s.gone || s.sup == (otp.Ref{}) {
+	if s.config.Start != tenant.StartEager || s.unconfigured || s.sup == (otp.Ref{}) {
 		return
 	}
 	wanted := map[tenant.Key]protocol.ClientCapabilities{}
@@ -49,7 +49,7 @@ func (s *server) hasShared(principal string) bool {
 			return true
 		}
 	}
-	for key := range s.opening {
+	for key := range s.awaitingStart {
 		if s.shared(key, principal) {
 			return true
 		}

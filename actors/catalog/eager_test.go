@@ -24,7 +24,7 @@ func eagerly(tn *tenant.Tenant) {
 // runs reports how many of the connections exist.
 func (r *rig) runs(paths ...string) (running int) {
 	r.T.Helper()
-	r.Rest()
+	r.WaitIdle()
 	for _, path := range paths {
 		if _, ok := r.System.Whereis("top/client_sup/" + path); ok {
 			running++

@@ -56,7 +56,7 @@ func TestInstancesOfAServer(t *testing.T) {
 			}
 		}
 		time.Sleep(merge.ChangesQuiet) // another instance may report the same change
-		r.Rest()
+		r.WaitIdle()
 		if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 2 ||
 			got[1].Server != "search" ||
 			got[1].Key.Instance != 0 || got[1].Method != "notifications/tools/list_changed" {
@@ -91,7 +91,8 @@ func TestMuteServerIsSharedByAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for mute, want := range map[bool]string{true: "principal=ci", false: "principal=ci,caps=roots.elicitation-form"} {
+	for mute, want := range map[bool]string{true: "principal=ci",
+		false: "principal=ci,caps=roots.elicitation-form"} {
 		s := tenant.Server{Name: "files", Command: tenant.NewSecret("files"), DenyRequests: mute}
 		c := catalog.Caller{Principal: "ci", Session: "s", Capabilities: asks}
 		if own, lists := catalog.Key(s, c).String(), catalog.ListKey(s, c).String(); own != want ||

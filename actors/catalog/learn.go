@@ -60,7 +60,7 @@ func (c *Catalog) learn(s *server, r *client.Report) {
 // merge combines the known lists with a report. A list that the new connection has not delivered
 // yet keeps its previous contents, unless those are from another program.
 func (l *listing) merge(r *client.Report) (client.Lists, [client.Kinds]client.Shortfall) {
-	lists, short := r.Lists, r.Short
+	lists, short := r.Lists, r.Shortfalls
 	for k := range lists {
 		if !short[k].State.Provisional() || !l.known || !l.shownUntil.IsZero() ||
 			l.short[k].State.Provisional() {

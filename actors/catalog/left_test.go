@@ -30,7 +30,7 @@ func TestWhatConnectionsLeaveCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(r *rig) {
 				counts := func() int64 {
-					r.Rest()
+					r.WaitIdle()
 					return r.kept.Account("acme").Holding().Kinds[quota.Restorable]
 				}
 				r.ready()
@@ -77,7 +77,7 @@ func TestWhatIsRestoredIsSomebodys(t *testing.T) {
 			Levels:   map[string]string{"gone": "debug", "s-ci": "info"},
 		})
 		time.Sleep(time.Minute)
-		r.Rest()
+		r.WaitIdle()
 		abandoned := r.restored.Load()
 		for uri, who := range abandoned.URIs {
 			for row := range who {

@@ -108,7 +108,7 @@ func TestPauseIsKept(t *testing.T) {
 			t.Error("it was started before its time")
 		}
 		time.Sleep(time.Millisecond)
-		r.Rest()
+		r.WaitIdle()
 		if _, err := r.connects(r.caller("ci", ""), "files"); err != nil {
 			t.Errorf("after its time: %v", err)
 		}

@@ -88,7 +88,7 @@ type (
 type ConnectRequest struct {
 	Caller Caller
 	Server string
-	Shared bool // attachSession the connection that the caller's lists come from, not one of its own
+	Shared bool // use the connection that the caller's lists come from, not one of its own
 }
 
 // LookRequest bounds the wait for servers that are starting. On the aggregate endpoint the wait for

@@ -44,7 +44,7 @@ func TestOddItemsAreToldOnce(t *testing.T) {
 			state: client.Ready,
 			items: append(odd, jsontext.Value(`{"name":"new","inputSchema":{"type":"object"}}`)),
 		})
-		r.Rest()
+		r.WaitIdle()
 		r.reports(files, report{state: client.Ready, items: odd})
 		check(r, 4)
 		stored, _ = r.written()

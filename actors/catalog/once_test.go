@@ -20,7 +20,7 @@ func (r *rig) instances() (paths []string) {
 		}
 		r.reports(path, report{state: client.Ready})
 	}
-	r.Rest()
+	r.WaitIdle()
 	time.Sleep(time.Minute)
 	r.dispatcher.Forget()
 	return paths
@@ -37,7 +37,7 @@ func TestChangeInAllInstancesIsAnnouncedOnce(t *testing.T) {
 					r.reports(paths[n], report{
 						state: client.Ready, tools: []string{"find", "new"}, told: []merge.Kind{merge.Tools},
 					})
-					r.Rest()
+					r.WaitIdle()
 					time.Sleep(merge.ChangesQuiet / 4)
 				}
 				time.Sleep(time.Minute)
@@ -60,7 +60,7 @@ func TestInstanceThatListsWhatIsShownAnnouncesNothing(t *testing.T) {
 			t.Helper()
 			r.dispatcher.Forget()
 			r.reports(paths[n], report{state: client.Ready, tools: tools, told: []merge.Kind{merge.Tools}})
-			r.Rest()
+			r.WaitIdle()
 			time.Sleep(time.Minute)
 			alone, _ := r.announced()
 			return len(alone)

@@ -35,11 +35,11 @@ func answering(call *Connect) func(otp.Ref, error) {
 
 // await queues a caller for a connection. The first caller starts the connection.
 func (c *Catalog) await(s *server, key tenant.Key, w pending) {
-	s.opening[key] = append(s.opening[key], w)
-	if len(s.opening[key]) == 1 {
+	s.awaitingStart[key] = append(s.awaitingStart[key], w)
+	if len(s.awaitingStart[key]) == 1 {
 		s.held[key.Principal]++
 		c.open(s, key)
-		c.show(s)
+		c.publishState(s)
 	}
 }
 
@@ -70,7 +70,7 @@ func (c *Catalog) introduce(s *server, r LookRequest) {
 // open starts a connection for the waiting callers. While the supervisor does not run yet, or the
 // row of an earlier connection is being removed, it does nothing. It is called again after that.
 func (c *Catalog) open(s *server, key tenant.Key) {
-	waiting := s.opening[key]
+	waiting := s.awaitingStart[key]
 	if len(waiting) == 0 || s.sup == (otp.Ref{}) || s.retiring[key] {
 		return
 	}
@@ -110,7 +110,7 @@ func (c *Catalog) opened(m opened) {
 	if s == nil {
 		return
 	}
-	waiting := s.opening[m.key]
+	waiting := s.awaitingStart[m.key]
 	if len(waiting) == 0 { // it was started twice, and the callers have their answer
 		// Or the callers now wait for another connection.
 		if s.conns[m.key] == nil && (!s.current(m.key) || s.recovery.ServerPause() != nil) {
@@ -125,18 +125,18 @@ func (c *Catalog) opened(m opened) {
 	}
 	if m.err != nil {
 		c.refuse(s, m.key, time.Second)
-		c.show(s)
-		c.flush()
+		c.publishState(s)
+		c.answerWaiters()
 		return
 	}
-	delete(s.opening, m.key)
+	delete(s.awaitingStart, m.key)
 	s.release(m.key.Principal)
 	conn := &conn{
 		sup: m.ref, ref: m.ref.Child(client.Row), declare: waiting[0].caller.Visible(),
 		info: waiting[0].caller.Info, modern: waiting[0].caller.Modern,
 	}
 	c.add(s, m.key, conn)
-	c.show(s)
+	c.publishState(s)
 	c.dropCarried(s, m.key)
 	// The connection's earlier reports came before it was known here.
 	_ = c.p.Send(conn.ref, client.Describe{})
@@ -150,8 +150,8 @@ func (c *Catalog) opened(m opened) {
 // start failed is internal to the host.
 func (c *Catalog) refuse(s *server, key tenant.Key, retry time.Duration) {
 	c.dropSubstitutes(s, key)
-	waiting := s.opening[key]
-	delete(s.opening, key)
+	waiting := s.awaitingStart[key]
+	delete(s.awaitingStart, key)
 	s.release(key.Principal)
 	for _, w := range waiting {
 		w.reply(otp.Ref{}, c.unavailable(s, w.caller, s.failureCause(w.caller), retry))

@@ -36,8 +36,8 @@ func Verbs() []Verb { return []Verb{Restart, Quarantine, Release} }
 // release ends that quarantine.
 var ErrOperatorQuarantine = errors.New("an operator has quarantined it")
 
-// written is the result of storing a decision.
-type written struct {
+// commandStored is the result of storing a decision.
+type commandStored struct {
 	call *Operate
 	err  error
 }
@@ -45,11 +45,11 @@ type written struct {
 // operate applies an operator's command.
 func (c *Catalog) operate(m *Operate) {
 	s := c.servers[m.Req.Server]
-	if s == nil || s.gone || !slices.Contains(Verbs(), m.Req.Verb) {
+	if s == nil || s.unconfigured || !slices.Contains(Verbs(), m.Req.Verb) {
 		m.Fail(protocol.EndpointNotFound())
 		return
 	}
-	if m.Req.Verb == Restart && s.recovery.ByOperator() {
+	if m.Req.Verb == Restart && s.recovery.QuarantinedByOperator() {
 		m.Fail(ErrOperatorQuarantine)
 		return
 	}
@@ -57,26 +57,26 @@ func (c *Catalog) operate(m *Operate) {
 		Tenant: c.tenant.Name, Server: s.config.Name,
 		Incident: otp.IncidentID(c.p.Path()+"/"+s.config.Name, c.p.Now()),
 	}
-	switch was := s.recovery.Forgive(); {
+	switch was := s.recovery.ClearFailures(); {
 	case m.Req.Verb == Quarantine:
 		c.quarantineByOperator(s, at)
 	case m.Req.Verb == Restart:
 		c.o.Emit(telemetry.UpstreamRestarted{Where: at, Connections: telemetry.Count(len(s.conns))})
 		c.restart(s, at.Incident)
 		if was {
-			c.released(s, byOperator)
+			c.announceRelease(s, byOperator)
 		} else {
-			c.allowed(s)
+			c.storeAndResume(s)
 		}
 	case was:
-		c.released(s, byOperator)
+		c.announceRelease(s, byOperator)
 	default:
 		c.resume(s)
 	}
-	c.show(s)
-	c.flush()
+	c.publishState(s)
+	c.answerWaiters()
 	if c.o.Storage == nil || c.o.Storage() == (otp.Ref{}) {
-		c.written(written{call: m})
+		c.onCommandStored(commandStored{call: m})
 		return
 	}
 	to := c.quarantineChange(s)
@@ -84,12 +84,12 @@ func (c *Catalog) operate(m *Operate) {
 	m.AnswerLater()
 	otp.CallAsync(c.p, c.o.Storage(), storage.PutRequest{Tenant: c.tenant.Name, Change: to},
 		func(_ struct{}, err error) any {
-			return written{m, err}
+			return commandStored{m, err}
 		})
 }
 
-// written answers an operator.
-func (c *Catalog) written(m written) {
+// onCommandStored answers an operator.
+func (c *Catalog) onCommandStored(m commandStored) {
 	s := c.servers[m.call.Req.Server]
 	switch {
 	case m.err != nil:
@@ -103,14 +103,14 @@ func (c *Catalog) written(m written) {
 
 // quarantineByOperator ends all connections to a server.
 func (c *Catalog) quarantineByOperator(s *server, at telemetry.Where) {
-	ending := client.ByOperator(true, at.Incident)
+	ending := client.EndedByOperator(true, at.Incident)
 	s.recovery.QuarantineByOperator(ending, c.p.Now())
 	c.tellQuarantined(s, s.keys(), ending, 0)
 	for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 		c.stop(s, key, conn, ending)
 	}
 	// A connection that starts nevertheless is ended when it has started.
-	for key := range sortedmap.SortedBy(s.opening, tenant.Key.Compare) {
+	for key := range sortedmap.SortedBy(s.awaitingStart, tenant.Key.Compare) {
 		c.refuse(s, key, 0)
 	}
 	c.o.Emit(telemetry.UpstreamQuarantined{Where: at, Class: ending.Class(), Cause: ending.Text})
@@ -119,7 +119,7 @@ func (c *Catalog) quarantineByOperator(s *server, at telemetry.Where) {
 // restart restarts all connections to a server, each with its users and waiting calls. Connections
 // of an earlier declaration end.
 func (c *Catalog) restart(s *server, incident string) {
-	ending := client.ByOperator(false, incident)
+	ending := client.EndedByOperator(false, incident)
 	for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 		if !s.current(key) {
 			c.stop(s, key, conn, ending)
@@ -141,5 +141,5 @@ func (c *Catalog) stop(s *server, key tenant.Key, conn *conn, ending *client.End
 	_ = c.p.Send(conn.ref, client.Stop{Why: ending}) // a connection that is gone has ended
 	c.drop(s, key)
 	s.retiring[key] = true
-	c.p.After(stopTime, endWorker{retiring{s.config.Name, key, s.sup}})
+	c.p.After(stopTime, endWorker{retiringRow{s.config.Name, key, s.sup}})
 }

@@ -21,7 +21,7 @@ func (conn *conn) differs(l *listing) bool {
 		return false
 	}
 	for _, k := range merge.Kinds() {
-		if !conn.report.Short[k].State.Provisional() &&
+		if !conn.report.Shortfalls[k].State.Provisional() &&
 			merge.Diff(k, l.lists[k], conn.report.Lists[k]).Any() {
 			return true
 		}
@@ -152,8 +152,8 @@ func (s *server) seen(caller Caller, l *listing) (
 		return lists, short, shared
 	}
 	for k := range lists {
-		if !own.report.Short[k].State.Provisional() {
-			lists[k], short[k] = own.report.Lists[k], own.report.Short[k]
+		if !own.report.Shortfalls[k].State.Provisional() {
+			lists[k], short[k] = own.report.Lists[k], own.report.Shortfalls[k]
 		}
 	}
 	return lists, short, false

@@ -41,17 +41,17 @@ const (
 	byOperator = "operator"
 )
 
-// released reports the end of a quarantine, and restores the connections of sessions.
-func (c *Catalog) released(s *server, by string) {
+// announceRelease reports the end of a quarantine, and restores the connections of sessions.
+func (c *Catalog) announceRelease(s *server, by string) {
 	c.o.Emit(telemetry.UpstreamReleased{
 		Where: telemetry.Where{Tenant: c.tenant.Name, Server: s.config.Name}, By: by,
 	})
 	c.announceBehind(s, s.keys())
-	c.allowed(s)
+	c.storeAndResume(s)
 }
 
-// allowed stores that a server may be started, and restores the connections of sessions.
-func (c *Catalog) allowed(s *server) {
+// storeAndResume stores that a server may be started, and restores the connections of sessions.
+func (c *Catalog) storeAndResume(s *server) {
 	c.storeQuarantine(s)
 	c.resume(s)
 }
@@ -102,7 +102,7 @@ func (c *Catalog) place(name string) string { return c.tenant.Name + "/" + name 
 // quarantineChange is the stored quarantine state of a server; a nil value deletes it.
 func (c *Catalog) quarantineChange(s *server) store.Change {
 	change := store.Change{Bucket: store.Quarantines, Key: c.place(s.config.Name)}
-	if !s.gone {
+	if !s.unconfigured {
 		change.Value = s.recovery.Save(s.config.Identity())
 	}
 	return change
@@ -141,7 +141,7 @@ func (c *Catalog) restoreQuarantines() {
 			} else {
 				s.quarantineStored = true
 				c.applyRecovery(s, recovery.Event{Op: recovery.Restore})
-				c.show(s)
+				c.publishState(s)
 			}
 		})
 	}

@@ -52,7 +52,7 @@ func (r *rig) operates(verb catalog.Verb) catalog.Record {
 	if err != nil {
 		r.T.Fatalf("%s: %v", verb, err)
 	}
-	r.Rest()
+	r.WaitIdle()
 	return rec
 }
 
@@ -230,7 +230,7 @@ func TestReloadEndsTheQuarantineOfWhatItChanges(t *testing.T) {
 func TestQuarantineOutlivesTheHost(t *testing.T) {
 	stored := map[string]jsontext.Value{}
 	remember := func(r *rig) {
-		r.Rest()
+		r.WaitIdle()
 		for _, k := range testrig.Of[*storage.Keep](&r.storage.Log) {
 			if k.Bucket != store.Quarantines {
 				continue

@@ -40,7 +40,7 @@ func (c *Catalog) applyRecovery(s *server, in recovery.Event) {
 				Retry: e.Wait, Class: e.Ending.Class(), Cause: e.Ending.Text, Starts: e.Ending.Starts,
 			})
 		case recovery.Released:
-			c.released(s, byProbe)
+			c.announceRelease(s, byProbe)
 		case recovery.Retry:
 			c.p.After(e.Wait, retry{name, e.Key})
 		case recovery.Fail:
@@ -88,7 +88,7 @@ func (c *Catalog) pauseOver(m retry) {
 	if m.key.Share == tenant.BySession && s.carried[m.key] == nil {
 		s.recovery.HidePause(m.key, c.p.Now())
 	}
-	c.show(s)
+	c.publishState(s)
 }
 
 // resume starts the connections that sessions had used, and those with eager start, as far as they
@@ -116,10 +116,10 @@ func (s *server) closed(key tenant.Key, now time.Time) bool {
 
 // connState describes a connection to the recovery table.
 func (s *server) connState(key tenant.Key) recovery.Seen {
-	conn, opening := s.conns[key], len(s.opening[key]) > 0
+	conn, opening := s.conns[key], len(s.awaitingStart[key]) > 0
 	return recovery.Seen{
 		There: conn != nil, Ready: conn != nil && conn.report.State == client.Ready, Opening: opening,
-		Trying: len(s.opening) > 0 || s.in[client.Starting]+s.in[client.Backoff]+s.in[""] > 0,
+		Trying: len(s.awaitingStart) > 0 || s.in[client.Starting]+s.in[client.Backoff]+s.in[""] > 0,
 	}
 }
 

@@ -39,21 +39,21 @@ func (c *Catalog) configure() {
 		switch s := c.servers[config.Name]; {
 		case s == nil:
 			c.servers[config.Name] = newServer(config, c.p.Now())
-		case s.gone || s.config.NeedsReconnect(config):
+		case s.unconfigured || s.config.NeedsReconnect(config):
 			c.redeclare(s, config)
 		default:
 			s.config = config
 		}
 	}
 	for name, s := range sortedmap.Sorted(c.servers) {
-		if _, still := c.rows[name]; !still && !s.gone {
+		if _, still := c.rows[name]; !still && !s.unconfigured {
 			c.undeclare(s)
 		}
 		for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 			c.retireOld(s, key, conn)
 		}
 		c.eager(s)
-		c.show(s)
+		c.publishState(s)
 		c.forget(s)
 	}
 	if reloaded {
@@ -63,7 +63,7 @@ func (c *Catalog) configure() {
 	if !c.booting {
 		c.booting = c.p.Post(boot{}) == nil
 	}
-	c.flush()
+	c.answerWaiters()
 }
 
 // redeclare changes the declaration of a server. Its old lists are shown until it has listed again;
@@ -73,9 +73,9 @@ func (c *Catalog) configure() {
 func (c *Catalog) redeclare(s *server, config tenant.Server) {
 	c.revisions++
 	another := s.config.IsOtherProgram(config)
-	s.config, s.revision, s.gone = config, c.revisions, false
-	if s.recovery.Forgive() {
-		c.released(s, byReload)
+	s.config, s.revision, s.unconfigured = config, c.revisions, false
+	if s.recovery.ClearFailures() {
+		c.announceRelease(s, byReload)
 	}
 	s.ran, s.timedOut, s.channel = false, false, false
 	c.dropAllCarried(s)
@@ -87,8 +87,8 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 		}
 	}
 	c.expireLists(s)
-	opening := s.opening
-	s.opening = map[tenant.Key][]pending{}
+	opening := s.awaitingStart
+	s.awaitingStart = map[tenant.Key][]pending{}
 	for key, waiting := range sortedmap.SortedBy(opening, tenant.Key.Compare) {
 		s.release(key.Principal)
 		for _, w := range waiting {
@@ -107,7 +107,8 @@ func (c *Catalog) redeclare(s *server, config tenant.Server) {
 			caller := Caller{
 				Principal: key.Principal, Capabilities: conn.declare, Info: conn.info, Modern: conn.modern,
 			}
-			if again := s.at(ListKey(config, caller)); s.conns[again] == nil && len(s.opening[again]) == 0 {
+			if again := s.at(ListKey(config, caller)); s.conns[again] == nil &&
+				len(s.awaitingStart[again]) == 0 {
 				c.connect(s, again, pending{nil, caller})
 			}
 		}
@@ -158,14 +159,14 @@ func (c *Catalog) unlist(s *server, key tenant.Key, l *listing) {
 		}
 		c.announce(&client.Report{Server: s.config.Name, Key: s.at(key)}, had)
 	}
-	c.show(s)
+	c.publishState(s)
 }
 
 // undeclare removes a server that is no longer configured.
 func (c *Catalog) undeclare(s *server) {
-	s.gone = true
-	opening := s.opening
-	s.opening = map[tenant.Key][]pending{}
+	s.unconfigured = true
+	opening := s.awaitingStart
+	s.awaitingStart = map[tenant.Key][]pending{}
 	for key, waiting := range sortedmap.SortedBy(opening, tenant.Key.Compare) {
 		s.release(key.Principal)
 		for _, w := range waiting {
@@ -182,12 +183,12 @@ func (c *Catalog) undeclare(s *server) {
 // retireOld tells a connection of an earlier declaration to end when it is no longer used. It is
 // ended at the latest when no call can last any longer.
 func (c *Catalog) retireOld(s *server, key tenant.Key, conn *conn) {
-	if s.current(key) || conn.dismissed && (conn.removed || !s.gone) {
+	if s.current(key) || conn.dismissed && (conn.removed || !s.unconfigured) {
 		return
 	}
 	first := !conn.dismissed
-	conn.dismissed, conn.removed = true, s.gone
-	_ = c.p.Send(conn.ref, client.Retire{Removed: s.gone})
+	conn.dismissed, conn.removed = true, s.unconfigured
+	_ = c.p.Send(conn.ref, client.Retire{Removed: s.unconfigured})
 	if !first {
 		return
 	}
@@ -199,13 +200,13 @@ func (c *Catalog) overstayed(m retireExpired) {
 	if s == nil || s.current(m.key) || s.conns[m.key] == nil || s.conns[m.key].ref != m.ref {
 		return
 	}
-	if conn := s.conns[m.key]; s.gone {
+	if conn := s.conns[m.key]; s.unconfigured {
 		c.stop(s, m.key, conn, client.Removed(nil))
 	} else {
 		c.drop(s, m.key)
 		c.retire(s, m.key)
 	}
-	c.show(s)
+	c.publishState(s)
 }
 
 // unknown is the error for a server that is not configured.
@@ -218,7 +219,8 @@ func (c *Catalog) unknown(server string) error {
 
 // forget removes a server that is no longer configured, once its last connection has ended.
 func (c *Catalog) forget(s *server) {
-	if !s.gone || s.starting || s.removing || len(s.conns)+len(s.opening)+len(s.retiring) > 0 {
+	if !s.unconfigured || s.starting || s.removing ||
+		len(s.conns)+len(s.awaitingStart)+len(s.retiring) > 0 {
 		return
 	}
 	pool, ok := c.o.Upstreams()
@@ -243,7 +245,7 @@ func (c *Catalog) removed(m removed) {
 	s := m.server
 	delete(c.places, s.sup)
 	s.sup, s.removing = otp.Ref{}, false
-	if s.gone {
+	if s.unconfigured {
 		delete(c.servers, s.config.Name)
 		c.countLists(s)
 		c.dropAllCarried(s)
@@ -259,8 +261,8 @@ func (c *Catalog) reloading(msg any) {
 		c.overstayed(m)
 	case removed:
 		c.removed(m)
-	case written:
-		c.written(m)
+	case commandStored:
+		c.onCommandStored(m)
 	case outlast:
 		if s := c.servers[m.server]; s != nil {
 			c.expireLists(s)
@@ -289,7 +291,9 @@ func (s *server) listed(caller Caller) tenant.Key {
 }
 
 // current reports whether a key belongs to the server's current declaration.
-func (s *server) current(key tenant.Key) bool { return !s.gone && key.Revision == s.revision }
+func (s *server) current(key tenant.Key) bool {
+	return !s.unconfigured && key.Revision == s.revision
+}
 
 // anyRevision removes the revision from a key, because lists outlive a declaration.
 func anyRevision(key tenant.Key) tenant.Key {

@@ -24,7 +24,7 @@ func (r *rig) reload(change func(servers []tenant.Server) []tenant.Server) {
 		catalog.ReloadRequest{}); err != nil {
 		r.T.Fatal(err)
 	}
-	r.Rest()
+	r.WaitIdle()
 }
 
 // rewrite gives files other arguments.
@@ -50,7 +50,7 @@ func (r *rig) mustConnect(server string) otp.Ref {
 	if err != nil {
 		r.T.Fatal(err)
 	}
-	r.Rest()
+	r.WaitIdle()
 	return ref
 }
 
@@ -194,7 +194,7 @@ func TestWhoWaitsGetsTheNewConnection(t *testing.T) {
 					got, err = r.connects(r.caller("ci", ""), "files")
 					answer <- err
 				}()
-				r.Rest()
+				r.WaitIdle()
 				change := map[string]func([]tenant.Server) []tenant.Server{"changed": rewrite,
 					"removed": without}[label]
 				r.reload(change)
@@ -217,12 +217,12 @@ func TestConnectionThatStaysTooLongIsEnded(t *testing.T) {
 		old := r.mustConnect("files")
 		r.reload(rewrite)
 		time.Sleep(r.tenant.Limits.CallTimeoutMax - time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if !old.Alive() {
 			t.Error("it was ended while a call may last")
 		}
 		time.Sleep(2 * time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if old.Alive() {
 			t.Error("it runs for ever")
 		}
@@ -303,7 +303,7 @@ func TestListOfAnotherProgramIsForgotten(t *testing.T) {
 				t.Errorf("while it may start: %+v, %v", v.View, v.err)
 			}
 			time.Sleep(6 * time.Second)
-			r.Rest()
+			r.WaitIdle()
 			alone, all := r.announced()
 			if want := []string{"notifications/tools/list_changed"}; !slices.Equal(alone, want) ||
 				!slices.Equal(all, want) {

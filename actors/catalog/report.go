@@ -53,8 +53,8 @@ func (c *Catalog) report(r *client.Report) {
 			}
 		}
 	}
-	c.show(s)
-	c.flush()
+	c.publishState(s)
+	c.answerWaiters()
 }
 
 // declare tells the capability registry what a server offers.

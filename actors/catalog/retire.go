@@ -10,8 +10,8 @@ import (
 	"mcpd/telemetry"
 )
 
-// retiring is the row of a connection that is being removed.
-type retiring struct {
+// retiringRow is the row of a connection that is being removed.
+type retiringRow struct {
 	server string
 	key    tenant.Key
 	sup    otp.Ref
@@ -20,9 +20,9 @@ type retiring struct {
 // Messages of the catalogue to itself while it removes a row: the worker must end, the worker has
 // ended, the row is gone. The message busy repeats a request because the supervisor was overloaded.
 type (
-	endWorker   struct{ retiring }
-	workerEnded struct{ retiring }
-	rowRemoved  struct{ retiring }
+	endWorker   struct{ retiringRow }
+	workerEnded struct{ retiringRow }
+	rowRemoved  struct{ retiringRow }
 	busy        struct{ then any }
 )
 
@@ -43,7 +43,7 @@ func (c *Catalog) unused(m *client.Unused) {
 		s.unneeded = m.Why
 		c.drop(s, m.Key)
 		c.retire(s, m.Key)
-		c.show(s)
+		c.publishState(s)
 	}
 }
 
@@ -52,7 +52,7 @@ func (c *Catalog) unused(m *client.Unused) {
 // awaited first, because its Down may arrive here before its supervisor handles it.
 func (c *Catalog) retire(s *server, key tenant.Key) {
 	s.retiring[key] = true
-	c.ending(endWorker{retiring{s.config.Name, key, s.sup}})
+	c.ending(endWorker{retiringRow{s.config.Name, key, s.sup}})
 }
 
 // busyRetry is the pause before an overloaded supervisor is asked again. It handles some hundred

@@ -159,8 +159,8 @@ func (x *place) tell(p *otp.Process, m report) {
 		item := jsontext.Value(`{"name":"` + r.Server + `","uri":"` + uri + `"}`)
 		r.Lists[merge.Resources] = append(r.Lists[merge.Resources], item)
 	}
-	r.Short[merge.Resources] = m.owes
-	r.Changed, r.Short[merge.Tools], r.Channel, r.Early = m.told, m.short, m.sse, m.early
+	r.Shortfalls[merge.Resources] = m.owes
+	r.Changed, r.Shortfalls[merge.Tools], r.Channel, r.Early = m.told, m.short, m.sse, m.early
 	r.Away, r.GaveUp = m.away, m.over
 	x.last = r
 	_ = x.cat.Send(&r)
@@ -222,7 +222,7 @@ func (r *rig) run(t *testing.T, test func(r *rig)) {
 		}
 	}, func(*testrig.Rig) {
 		time.Sleep(time.Second) // the pool starts after the catalogue
-		r.Rest()
+		r.WaitIdle()
 		test(r)
 	})
 }
@@ -259,7 +259,7 @@ func (r *rig) look(req catalog.LookRequest) <-chan view {
 		v, err := otp.Do[catalog.LookRequest, *catalog.View](ctx, ref, req)
 		answer <- view{v, err, time.Now()}
 	}()
-	r.Rest()
+	r.WaitIdle()
 	return answer
 }
 
@@ -304,7 +304,7 @@ func (r *rig) ready() {
 // record is the catalogue's record of a server.
 func (r *rig) record(server string) catalog.Record {
 	r.T.Helper()
-	r.Rest()
+	r.WaitIdle()
 	list, err := testrig.Ask[catalog.ServersRequest, []catalog.Record](r.Rig, "catalog",
 		catalog.ServersRequest{})
 	if err != nil {

@@ -148,7 +148,7 @@ func (c *Catalog) restoreList(name string, value jsontext.Value) {
 		s.last = l
 		c.logOddities(s, l.facts, &l.lists)
 		c.declare(s.config.Name, l.facts)
-		c.show(s)
+		c.publishState(s)
 	}
 }
 

@@ -202,7 +202,7 @@ func TestListsOfAServerThatIsConfiguredNoMoreAreDeleted(t *testing.T) {
 			catalog.ReloadRequest{}); err != nil {
 			t.Fatal(err)
 		}
-		r.Rest()
+		r.WaitIdle()
 		if left, _ := r.written(); len(left) != 1 || left["search principal=ci"] == nil {
 			t.Errorf("left are %v", left)
 		}

@@ -21,7 +21,7 @@ const MaxConnections = 1 << 14
 type server struct {
 	config           tenant.Server
 	revision         uint32 // of config; 0 is the first
-	gone             bool   // no longer configured; it ends when no session uses it
+	unconfigured     bool   // no longer configured; it ends when no session uses it
 	removing         bool   // its supervisor is being stopped
 	sup              otp.Ref
 	starting         bool // the supervisor is being started
@@ -37,7 +37,7 @@ type server struct {
 	lists            map[tenant.Key]*listing
 	last             *listing                        // the one that was learnt last
 	oddities         [client.Kinds][]merge.ItemIssue // oddities of its items in the aggregate's list
-	opening          map[tenant.Key][]pending
+	awaitingStart    map[tenant.Key][]pending
 	// retiring are the connections that have ended for good and whose rows are being removed.
 	retiring map[tenant.Key]bool
 	carried  map[tenant.Key]*client.AbandonedState // carried states of ended connections
@@ -56,7 +56,7 @@ func newServer(config tenant.Server, now time.Time) *server {
 	return &server{
 		config: config, state: client.Idle, since: now,
 		recovery: recovery.New(), conns: map[tenant.Key]*conn{}, lists: map[tenant.Key]*listing{},
-		opening: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{},
+		awaitingStart: map[tenant.Key][]pending{}, retiring: map[tenant.Key]bool{},
 		carried:     map[tenant.Key]*client.AbandonedState{},
 		substitutes: map[tenant.Key]tenant.Key{},
 		in:          map[client.State]int{}, lacks: map[tenant.Key]string{}, held: map[string]int{},

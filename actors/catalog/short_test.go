@@ -23,7 +23,7 @@ func TestListThatIsAwaitedLeavesTheOneBefore(t *testing.T) {
 			r.reports(files, report{
 				state: client.Ready, short: client.Shortfall{State: state, Words: "tools/list: no"},
 			})
-			r.Rest()
+			r.WaitIdle()
 			v := r.mustLook("ci")
 			if got := len(v.List(merge.Tools).Items()); got != 2 {
 				t.Errorf("%d tools are shown, want those of before", got)
@@ -129,12 +129,12 @@ func TestServerThatCannotListMayOwnURIs(t *testing.T) {
 				t.Errorf("state %d: listed %q, want %q", state, got, want)
 			}
 			r.reports(files, report{state: client.Ready, caps: caps, owes: shortfall}) // it fails again
-			r.Rest()
+			r.WaitIdle()
 			if got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log); len(got) != 0 {
 				t.Errorf("state %d: announced %v", state, got)
 			}
 			r.reports(files, report{state: client.Ready, caps: caps, uris: []string{"x:1"}})
-			r.Rest()
+			r.WaitIdle()
 			if got, want := uris(), []string{"x:1", "mcpd://search/x%3A1"}; !slices.Equal(got, want) {
 				t.Errorf("state %d: listed then %q, want %q", state, got, want)
 			}

@@ -23,7 +23,7 @@ var states = []struct {
 		"an operator has quarantined it, or its cause is permanent for all callers and no connection " +
 			"is ready",
 		func(s *server) bool {
-			return s.recovery.ByOperator() || s.recovery.ServerPause() != nil && !s.ready()
+			return s.recovery.QuarantinedByOperator() || s.recovery.ServerPause() != nil && !s.ready()
 		},
 	},
 	{
@@ -45,7 +45,7 @@ var states = []struct {
 	{
 		client.Starting,
 		"a connection is starting; it may be the probe of a quarantined one",
-		func(s *server) bool { return len(s.opening) > 0 || s.in[client.Starting]+s.in[""] > 0 },
+		func(s *server) bool { return len(s.awaitingStart) > 0 || s.in[client.Starting]+s.in[""] > 0 },
 	},
 	{client.Backoff, "a connection has failed and is being started again",
 		func(s *server) bool { return s.in[client.Backoff] > 0 }},
@@ -79,10 +79,10 @@ func (s *server) computeState() client.State {
 	panic("the last row holds always")
 }
 
-// show updates the state of a server, and publishes it. A server that is no longer configured is
-// not shown.
-func (c *Catalog) show(s *server) {
-	if s.gone {
+// publishState updates the state of a server, and publishes it. A server that is no longer
+// configured is not shown.
+func (c *Catalog) publishState(s *server) {
+	if s.unconfigured {
 		return
 	}
 	now := c.p.Now()

@@ -96,7 +96,7 @@ func TestStateIsThatOfTheTable(t *testing.T) {
 			}
 		}
 	}
-	asked := func(s *server) { s.opening[key] = []pending{{}} }
+	asked := func(s *server) { s.awaitingStart[key] = []pending{{}} }
 	ran := func(s *server) { s.ran = true }
 	seen := map[client.State]bool{}
 	for name, tt := range map[string]struct {

@@ -22,7 +22,7 @@ func (s *server) group(key tenant.Key) map[tenant.Key]bool {
 	for other := range s.conns {
 		all[other] = true
 	}
-	for other := range s.opening {
+	for other := range s.awaitingStart {
 		all[other] = true
 	}
 	maps.DeleteFunc(all, func(other tenant.Key, _ bool) bool { return other.Group() != key.Group() })
@@ -38,7 +38,7 @@ func (s *server) full(key tenant.Key) bool {
 // fit returns the key of the connection that a caller uses: its own, or the existing one that fits
 // best while the bound allows no more.
 func (c *Catalog) fit(s *server, key tenant.Key) tenant.Key {
-	if s.conns[key] != nil || len(s.opening[key]) > 0 || !s.full(key) {
+	if s.conns[key] != nil || len(s.awaitingStart[key]) > 0 || !s.full(key) {
 		return key
 	}
 	best, least := key, -1

@@ -76,8 +76,12 @@ func TestProcessesOfThoseWhoShareAreBounded(t *testing.T) {
 			t.Error("who uses the connection of another kind does not hear of it")
 		}
 		answer := r.looks(modern)
-		r.reports("search/principal=ci,caps=elicitation-form", report{state: client.Ready, tools: []string{"find"}})
-		r.reports("files/tenant,caps=elicitation-form,modern", report{state: client.Ready, tools: []string{"read"}})
+		r.reports("search/principal=ci,caps=elicitation-form", report{
+			state: client.Ready, tools: []string{"find"},
+		})
+		r.reports("files/tenant,caps=elicitation-form,modern", report{
+			state: client.Ready, tools: []string{"read"},
+		})
 		time.Sleep(11 * time.Second)
 		if v := <-answer; v.err != nil || len(v.List(0).Items()) == 0 {
 			t.Errorf("it sees %+v, %v", v.View, v.err)
@@ -113,7 +117,7 @@ func TestAbandonedStateGoesToTheNextConnection(t *testing.T) {
 		}
 		r.Send("catalog", abandoned)
 		time.Sleep(time.Minute)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.record("search"); got.Open != 2 {
 			t.Errorf("%d processes", got.Open)
 		}

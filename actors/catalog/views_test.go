@@ -35,7 +35,7 @@ func TestViewsAreCounted(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
 		r.reports(files, report{state: client.Ready, items: []jsontext.Value{titled}})
-		r.Rest()
+		r.WaitIdle()
 		const least = 100 // bytes for unchanged parts
 		if got := r.viewed(); got > least {
 			t.Errorf("%d bytes count once the lists have changed", got)
@@ -52,7 +52,7 @@ func TestViewsAreCounted(t *testing.T) {
 			t.Errorf("%d bytes count once a revision has been shown a page", r.viewed())
 		}
 		r.mustLook("cd")
-		r.Rest() // the servers that its look started have reported
+		r.WaitIdle() // the servers that its look started have reported
 		if r.mustLook("cd"); r.viewed() < alone {
 			t.Errorf("%d bytes count with another view", r.viewed())
 		}
@@ -68,7 +68,7 @@ func TestViewsAreCounted(t *testing.T) {
 			t.Error("the view of before the crash is kept beside another")
 		}
 		r.mustLook("cd")
-		r.Rest()
+		r.WaitIdle()
 		if r.mustLook("cd"); r.viewed() != both {
 			t.Errorf("%d bytes count after a crash and another look, want %d", r.viewed(), both)
 		}
@@ -84,7 +84,7 @@ func TestViewsWithoutRoom(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
 		r.reports(files, report{state: client.Ready, items: []jsontext.Value{titled}})
-		r.Rest()
+		r.WaitIdle()
 		r.mustLook("ci")
 		room := int64(r.kept.Account("acme").Total()) + 10
 		r.kept.Account("other").Add(quota.Requests, int(3*room)) // its share, and all of the free part
@@ -101,7 +101,7 @@ func TestViewsMakeRoomForCalls(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
 		r.reports(files, report{state: client.Ready, items: []jsontext.Value{titled}})
-		r.Rest()
+		r.WaitIdle()
 		handle := r.mustLook("ci").Handle()
 		if handle.View() == nil {
 			t.Error("the view is not kept")
@@ -124,7 +124,10 @@ func TestViewsMakeRoomForCalls(t *testing.T) {
 func TestFactsAreCounted(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ready()
-		listed := func() int64 { r.Rest(); return r.kept.Account("acme").Holding().Kinds[quota.Lists] }
+		listed := func() int64 {
+			r.WaitIdle()
+			return r.kept.Account("acme").Holding().Kinds[quota.Lists]
+		}
 		before := listed()
 		caps := `{"tools":{"listChanged":true},"experimental":{"x":{"y":"` +
 			strings.Repeat("x", 10000) + `"}}}`

@@ -48,7 +48,7 @@ func (c *Catalog) look(call *Look) {
 // unserved reports whether a caller is at the endpoint of a server that is not configured.
 func (c *Catalog) unserved(caller Caller) bool {
 	s := c.servers[caller.Server]
-	return caller.Server != "" && (s == nil || s.gone)
+	return caller.Server != "" && (s == nil || s.unconfigured)
 }
 
 // discover starts the connection from which a server's lists come. It does nothing if the lists are
@@ -58,7 +58,8 @@ func (c *Catalog) discover(name string, r LookRequest) {
 	key := s.listed(caller)
 	l := c.listing(s, key)
 	anew := r.Refresh || r.RefreshRemote && s.config.Link() != tenant.Stdio
-	if at := s.at(key); !l.due(s.config) && !anew || s.conns[at] != nil || len(s.opening[at]) > 0 {
+	if at := s.at(key); !l.due(s.config) && !anew || s.conns[at] != nil ||
+		len(s.awaitingStart[at]) > 0 {
 		return
 	}
 	l.declare = visibleCapabilities(s.config, caller.Visible())
@@ -113,7 +114,7 @@ func (s *server) isListing(key tenant.Key, r LookRequest, again bool) bool {
 // startingUp reports whether a connection is being started, and has not delivered its first list.
 // With again, a connection that has failed and is being restarted counts too.
 func (s *server) startingUp(key tenant.Key, again bool) bool {
-	if len(s.opening[key]) > 0 {
+	if len(s.awaitingStart[key]) > 0 {
 		return true
 	}
 	conn := s.conns[key]
@@ -124,8 +125,8 @@ func (s *server) startingUp(key tenant.Key, again bool) bool {
 	return state == client.Starting || state == "" || again && state == client.Backoff
 }
 
-// flush answers every waiter that need not wait any longer.
-func (c *Catalog) flush() {
+// answerWaiters answers every waiter that need not wait any longer.
+func (c *Catalog) answerWaiters() {
 	still := c.waiting[:0]
 	for _, w := range c.waiting {
 		if c.mustWait(w) {

@@ -10,9 +10,9 @@ import (
 
 // admission is the state of the queue of calls that wait for their turn.
 type admission struct {
-	lookScheduled  bool // instanceStarted look at the calls is scheduled
+	lookScheduled  bool // another look at the calls is scheduled
 	inputFull      bool // the first found no room in the server's input
-	retryScheduled bool // instanceStarted attempt is scheduled
+	retryScheduled bool // another attempt is scheduled
 }
 
 // interactive reports whether a server may ask its client something during a request (2025-11-25
@@ -129,16 +129,17 @@ func (c *Connection) addressee(q *Question, related jsonrpc.ID) (to request.Owne
 	}
 	switch {
 	case len(during) > 0 && c.beforeCalls(q, during):
-		q.On = during[0]
-		return q.On.Owner, q.On.Session, true
+		q.OtherCall = during[0]
+		return q.OtherCall.Owner, q.OtherCall.Session, true
 	case len(during) == 1:
 		q.Exchange = during[0]
 		return q.Exchange.Owner, q.Exchange.Session, true
 	case len(during) > 1:
-		q.On = newestReadCall(during)
-		return q.On.Owner, q.On.Session, !slices.ContainsFunc(during, func(x *request.Exchange) bool {
-			return x.Session != q.On.Session || x.Version.Has(protocol.MultiRoundTrip)
-		})
+		q.OtherCall = newestReadCall(during)
+		return q.OtherCall.Owner, q.OtherCall.Session, !slices.ContainsFunc(during,
+			func(x *request.Exchange) bool {
+				return x.Session != q.OtherCall.Session || x.Version.Has(protocol.MultiRoundTrip)
+			})
 	}
 	session, ref, ok := c.onlySession()
 	return ref, session, ok

@@ -44,8 +44,8 @@ type Pause struct{ For time.Duration }
 // sends it.
 type Check struct{}
 
-// graceOver is the message that calls have waited for AwayGrace. unled is the message that nobody
-// has told a connection to dial for AwayAlone.
+// graceOver is the message that calls have waited for AwayGrace. aloneDialDue is the message that
+// nobody has told a connection to dial for AwayAlone.
 type (
 	graceOver    struct{}
 	aloneDialDue struct{ times uint64 }

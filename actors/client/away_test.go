@@ -33,7 +33,7 @@ func (r *rig) remotely() *mcptest.Peer {
 	p := r.dialled()
 	p.Handshake(`{"tools":{}}`)
 	p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
-	r.Rest()
+	r.WaitIdle()
 	return p
 }
 
@@ -46,7 +46,7 @@ func (r *rig) dialled() *mcptest.Peer {
 
 func (r *rig) isAway() {
 	r.T.Helper()
-	r.Rest()
+	r.WaitIdle()
 	if got := r.report(); got.State != client.Backoff || !got.Away || got.Cause == nil {
 		r.T.Fatalf("reported %+v", got)
 	}
@@ -62,8 +62,8 @@ func TestServerThatIsBackWithoutItsSessions(t *testing.T) {
 		p.Send(failure(p.Expect("tools/call"), errRefused))
 		r.isAway()
 		r.send(client.Redial{})
-		forgotten(p, p.Expect("ping"))
-		r.Rest()
+		forgetSession(p, p.Expect("ping"))
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Starting || got.Away {
 			t.Errorf("reported %+v", got)
 		}
@@ -86,7 +86,7 @@ func TestCallsWaitForAServerThatIsAway(t *testing.T) {
 		r.isAway()
 		waits := r.call("one")
 		p.Reply(inFlight, `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(running); got.Err != nil {
 			t.Errorf("the call in flight: %v", got.Err)
 		}
@@ -96,9 +96,9 @@ func TestCallsWaitForAServerThatIsAway(t *testing.T) {
 		time.Sleep(client.AwayGrace - time.Second)
 		r.send(client.Pause{For: 7 * time.Second})
 		time.Sleep(time.Second)
-		r.Rest()
+		r.WaitIdle()
 		late := r.call("one")
-		r.Rest()
+		r.WaitIdle()
 		for name, x := range map[string]error{"first": r.outcome(first).Err,
 			"waits": r.outcome(waits).Err, "late": r.outcome(late).Err} {
 			e, ok := errors.AsType[*protocol.Error](x)
@@ -110,7 +110,7 @@ func TestCallsWaitForAServerThatIsAway(t *testing.T) {
 		r.send(client.Redial{})
 		p.Reply(p.Expect("ping"), "{}")
 		p.Expect("tools/list") // the list may have changed meanwhile
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready {
 			t.Errorf("reported %+v", got)
 		}
@@ -140,7 +140,7 @@ func TestWhatSaysThatAServerIsAway(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				p := r.dialled()
 				p.Send(failure(p.Expect("initialize"), tt.err))
-				r.Rest()
+				r.WaitIdle()
 				if got := r.report().Away; got != tt.atStart {
 					t.Errorf("at its start: %v", got)
 				}
@@ -150,7 +150,7 @@ func TestWhatSaysThatAServerIsAway(t *testing.T) {
 				r.attach("one")
 				r.call("one")
 				p.Send(failure(p.Expect("tools/call"), tt.err))
-				r.Rest()
+				r.WaitIdle()
 				if got := r.report().Away; got != tt.inUse {
 					t.Errorf("in use: %v", got)
 				}
@@ -193,7 +193,7 @@ func TestConnectionChecksThatItsServerIsThere(t *testing.T) {
 		p := r.remotely()
 		r.send(client.Check{})
 		p.Reply(p.Expect("ping"), "{}")
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready {
 			t.Errorf("reported %+v", got)
 		}
@@ -211,8 +211,8 @@ func TestCallHearsThatItsServerIsQuarantined(t *testing.T) {
 		r.attach("one")
 		x := r.call("one")
 		p.Expect("tools/call")
-		r.send(client.Stop{Why: client.ByOperator(true, "abcdefgh")})
-		r.Rest()
+		r.send(client.Stop{Why: client.EndedByOperator(true, "abcdefgh")})
+		r.WaitIdle()
 		err := r.outcome(x).Err
 		if err == nil || !strings.Contains(err.Error(),
 			"is quarantined; it may have executed the request") ||

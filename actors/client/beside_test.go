@@ -20,7 +20,7 @@ func (r *rig) asks(p *mcptest.Peer) jsonrpc.Message {
 	r.call("one")
 	m := p.Expect("tools/call")
 	p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-	r.Rest()
+	r.WaitIdle()
 	if got := asked(&r.one); len(got) != 1 {
 		r.T.Fatalf("asked %v", got)
 	}
@@ -52,7 +52,7 @@ func TestCallsPassOneWhoseUserIsAsked(t *testing.T) {
 			t.Errorf("answered %s", a.Result)
 		}
 		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := asked(&r.one); len(got) != 2 || len(asked(&r.two)) != 0 {
 			t.Errorf("the second question of the call: asked %v", got)
 		}
@@ -60,7 +60,7 @@ func TestCallsPassOneWhoseUserIsAsked(t *testing.T) {
 		p.ExpectAnswer(question)
 		p.Reply(held, `{"content":[]}`)
 		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if a, b := r.outcome(second), r.outcome(third); a.Err != nil || b.Err != nil {
 			t.Error(a.Err, b.Err)
 		}
@@ -78,12 +78,12 @@ func TestCallsThatAskAreRefusedWhileUsersAreAsked(t *testing.T) {
 		q.Expect("tools/call")
 		third := r.call("two")
 		time.Sleep(protocol.QuestionWait)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcomes(); len(got) != 0 {
 			t.Fatalf("it was not patient: %v", got)
 		}
 		time.Sleep(2 * time.Second)
-		r.Rest()
+		r.WaitIdle()
 		var refusal *protocol.Error
 		if got := r.outcome(third); !errors.As(got.Err, &refusal) ||
 			refusal.Condition != protocol.ConditionTimeout || refusal.RetryAfter == 0 {
@@ -91,7 +91,7 @@ func TestCallsThatAskAreRefusedWhileUsersAreAsked(t *testing.T) {
 		}
 		fourth := r.forward("two", "tools/call", `{"name":"echo"}`)
 		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(fourth); got.Err != nil {
 			t.Error(got.Err)
 		}
@@ -105,7 +105,7 @@ func TestCallsPassWhileNoInstanceCanBeHad(t *testing.T) {
 		r.asks(p)
 		r.forward("two", "tools/call", `{"name":"echo"}`)
 		time.Sleep(client.Patience)
-		r.Rest()
+		r.WaitIdle()
 		p.ExpectNothing(time.Second)
 		r.wanted()[0].Fail(protocol.Overloaded("instances", time.Minute))
 		p.Expect("tools/call")
@@ -121,11 +121,11 @@ func TestAskersAreBounded(t *testing.T) {
 			r.forward("one", "tools/call", fmt.Sprintf(`{"name":"t%d"}`, n))
 			m := p.Expect("tools/call")
 			p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-			r.Rest()
+			r.WaitIdle()
 			r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"action":"decline"}`)})
 			p.ExpectAnswer(question)
 			p.Reply(m, `{"content":[]}`)
-			r.Rest()
+			r.WaitIdle()
 		}
 		r.one.Forget()
 		r.asks(p)
@@ -134,7 +134,7 @@ func TestAskersAreBounded(t *testing.T) {
 		further := r.forward("two", "tools/call", `{"name":"a"}`)
 		p.Reply(p.Expect("tools/call"), `{"content":[]}`) // while the other one waits
 		time.Sleep(protocol.QuestionWait + 2*time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if a, b := r.outcome(known), r.outcome(further); a.Err == nil || b.Err != nil {
 			t.Errorf("got %v for one that is known, %v for one that is not", a.Err, b.Err)
 		}

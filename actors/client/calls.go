@@ -202,7 +202,7 @@ func (f *inflightRequest) settle(err error) {
 
 // failed settles a call that the transport could not carry, while the connection lives on.
 func (c *Connection) failed(in transport.Inbound) error {
-	id := in.Related
+	id := in.RequestID
 	c.closing = c.closing || !in.Written && c.endsWithCall(in.Err)
 	if a, ok := c.asked[id]; ok {
 		delete(c.asked, id)

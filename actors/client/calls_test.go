@@ -57,9 +57,9 @@ func TestUnknownAnswersAreSummed(t *testing.T) {
 		for range 50 {
 			p.Reply(asked, `{"n":1}`)
 		}
-		r.Rest()
+		r.WaitIdle()
 		time.Sleep(drops.Every)
-		r.Rest()
+		r.WaitIdle()
 		dropped := testrig.Of[telemetry.ReplyDropped](&r.Events)
 		if len(dropped) != 2 || dropped[0].Count != 1 || dropped[1].Count != 48 ||
 			dropped[1].Reason != "unknown" || dropped[1].Server != "files" {
@@ -82,7 +82,7 @@ func TestCallThatHasEndedIsNotWritten(t *testing.T) {
 			t.Errorf("the other: %v", got)
 		}
 		r.send(&request.Withdraw{ID: ended.ID})
-		r.Rest()
+		r.WaitIdle()
 		if got := len(r.outcomes()); got != 1 {
 			t.Errorf("%d outcomes", got)
 		}
@@ -203,7 +203,7 @@ func TestServerDiesWithCallsInItsHands(t *testing.T) {
 		p.Expect("tools/call")
 		p.Expect("resources/read")
 		p.Close(&transport.ExitError{Cause: "killed", Signal: "SIGKILL", Stderr: []byte("last words\n")})
-		r.Rest()
+		r.WaitIdle()
 		waiting := r.call("two")
 		got := r.outcome(x)
 		if !errors.Is(got.Err, protocol.ConditionUpstreamLost) ||
@@ -271,7 +271,7 @@ func TestStopAnswersEveryCall(t *testing.T) {
 		if err := r.Tree.Shutdown(r.T.Context()); err != nil {
 			t.Error(err)
 		}
-		if end := waiting.Sink.(*testrig.Sink).End(); end.Error == nil ||
+		if end := waiting.Sink.(*testrig.Sink).Outcome(); end.Error == nil ||
 			!strings.Contains(string(end.Error.Data), `"maybeExecuted":false`) {
 			t.Errorf("the one that waited: %v", end)
 		}
@@ -305,8 +305,8 @@ func TestTransportThatCannotCarryOneCall(t *testing.T) {
 		p := r.ready(`{"tools":{}}`)
 		a, b := r.call("one"), r.call("one")
 		first, second := p.Expect("tools/call"), p.Expect("tools/call")
-		p.Send(transport.Inbound{Related: first.ID, Err: errors.New("http status 500"), Written: true})
-		p.Send(transport.Inbound{Related: jsonrpc.IntID(99), Err: errors.New("nothing of ours")})
+		p.Send(transport.Inbound{RequestID: first.ID, Err: errors.New("http status 500"), Written: true})
+		p.Send(transport.Inbound{RequestID: jsonrpc.IntID(99), Err: errors.New("nothing of ours")})
 		p.Reply(second, `{}`)
 		if got := r.outcome(a); !strings.Contains(string(protocol.Translate(got.Err,
 			protocol.V20251125).Data), `"maybeExecuted":true`) {

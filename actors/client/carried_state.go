@@ -36,7 +36,7 @@ type carriedState struct {
 	// served records whose calls the server was given.
 	served servedPrincipals
 	// elicitations are the pages that sessions were asked to visit, and whose end they have not been
-	// told.
+	// toldCapabilities.
 	elicitations elicitation.Table[request.Owner]
 	// pendingNotifications are notifications of clients that wait until the server is ready.
 	pendingNotifications []*ClientNotification
@@ -59,7 +59,7 @@ type carriedState struct {
 	keptFor otp.Ref
 	// parked is a session with the server that has no connection; nil for none.
 	parked *parked
-	// told are the client capabilities that the server was told.
+	// toldCapabilities are the client capabilities that the server was told.
 	toldCapabilities protocol.ClientCapabilities
 	// past is what the next handshake starts from.
 	past era.Past
@@ -146,7 +146,7 @@ func (c *carriedState) Abandon(reason error) {
 	}
 }
 
-// regain restores what this connection knew before its carried state was given up.
+// restoreAbandoned restores what this connection knew before its carried state was given up.
 func (c *Connection) restoreAbandoned(abandoned *AbandonedState) {
 	for _, ref := range c.clients.restore(abandoned) {
 		c.p.Monitor(ref)

@@ -11,7 +11,7 @@ import (
 // there.
 func TestConnectionRestoresItsAbandonedState(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
@@ -21,14 +21,14 @@ func TestConnectionRestoresItsAbandonedState(t *testing.T) {
 		for range 3 { // as soon as it has dialled
 			r.Break("conn", "client.dialled")
 			r.server()
-			r.Rest()
+			r.WaitIdle()
 		}
 		abandoned := testrig.Of[*client.AbandonedState](&r.catalog.Log)
 		if len(abandoned) != 1 {
 			r.T.Fatalf("%d left, want 1", len(abandoned))
 		}
 		r.send(abandoned[0])
-		p = r.watched()
+		p = r.readyWithResources()
 		if m := p.Expect("logging/setLevel"); string(m.Params) != `{"level":"notice"}` {
 			t.Errorf("level: %s", m.Params)
 		}

@@ -124,7 +124,7 @@ func (all clients) leave(abandoned *AbandonedState) {
 	}
 }
 
-// regain adds the clients of a connection that was given up, and returns the actors that it added.
+// restore adds the clients of a connection that was given up, and returns the actors that it added.
 func (all clients) restore(abandoned *AbandonedState) (back []otp.Ref) {
 	for row, ref := range sortedmap.Sorted(abandoned.Sessions) {
 		c, known := all[row]

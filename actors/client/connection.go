@@ -86,7 +86,7 @@ func (c *Connection) Init(p *otp.Process) error {
 	}
 	c.gaps = backoff{first: FirstGap, last: LastGap}
 	c.renewals = renewals{
-		backoff{first: FirstRenewal, last: LastRenewal}, slidingLimit{of: c.o.Intensity},
+		backoff{first: FirstRenewalPause, last: MaxRenewalPause}, slidingLimit{of: c.o.Intensity},
 	}
 	if c.readyAt.IsZero() {
 		c.readyAt = c.p.Now()

@@ -42,7 +42,7 @@ func sameQuestion(m jsonrpc.Message) [sha256.Size]byte {
 // decline refuses a question, unless another connection may have somebody to ask.
 func (c *Connection) decline(in transport.Inbound, cause error) {
 	m := in.Message
-	if !c.remote() || c.o.Known.atMostOneReady() || !in.Related.IsZero() {
+	if !c.remote() || c.o.Known.atMostOneReady() || !in.RequestID.IsZero() {
 		c.refuse(m.ID, m.Method, cause)
 		return
 	}

@@ -35,7 +35,7 @@ func TestQuestionIsLeftToWhoCanAsk(t *testing.T) {
 		const who = `{"message":"who?","requestedSchema":{"type":"object","properties":{}}}`
 		q.Ask(jsonrpc.ID{}, jsonrpc.StringID("q"), "elicitation/create", who)
 		p.Ask(jsonrpc.ID{}, jsonrpc.StringID("q"), "elicitation/create", who)
-		r.Rest()
+		r.WaitIdle()
 		if n := len(testrig.Of[*client.Question](&r.one.Log)); n != 1 {
 			t.Fatalf("asked %d times", n)
 		}

@@ -41,7 +41,7 @@ func (r *rig) dialogs(who *presence, version protocol.Version) (p, q *mcptest.Pe
 		}
 		at.Ask(jsonrpc.ID{}, question, "elicitation/create",
 			`{"message":"?","requestedSchema":{"type":"object","properties":{}}}`)
-		r.Rest()
+		r.WaitIdle()
 	}
 	return p, q, call
 }
@@ -83,7 +83,7 @@ func TestAbandonedQuestionsAreGivenUpForOthers(t *testing.T) {
 				q.ExpectAnswer(question)
 				p.Reply(call, `{"content":[]}`)
 				p.Reply(p.Expect("tools/call"), `{"content":[]}`)
-				r.Rest()
+				r.WaitIdle()
 				if got := r.outcome(third); got.Err != nil {
 					t.Error(got.Err)
 				}
@@ -110,7 +110,7 @@ func TestTreeAndLogTellWhoWaits(t *testing.T) {
 		r.call("two")
 		r.call("two")
 		time.Sleep(2 * client.Patience)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.status().Waits; !strings.Contains(got,
 			"calls of sessions two wait for the users of sessions one, two") {
 			t.Errorf("the tree: %q", got)
@@ -121,7 +121,7 @@ func TestTreeAndLogTellWhoWaits(t *testing.T) {
 			t.Errorf("told %+v", told)
 		}
 		time.Sleep(protocol.QuestionWait + 2*time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.status().Waits; strings.Contains(got, "wait for") || len(r.outcomes()) != 2 {
 			t.Errorf("in the end %q, %d outcomes", got, len(r.outcomes()))
 		}

@@ -51,7 +51,7 @@ func TestLinesBeforeTheHandshake(t *testing.T) {
 		p := r.server()
 		m := p.Expect("initialize")
 		says(p, n)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.lines(); len(got) != 0 {
 			t.Errorf("before the handshake: %q", got)
 		}
@@ -59,7 +59,7 @@ func TestLinesBeforeTheHandshake(t *testing.T) {
 			`,"serverInfo":{"name":"peer","version":"1"}}`)
 		p.Expect("notifications/initialized")
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		return p
 	}
 	run(t, nil, func(r *rig) { // a session
@@ -94,9 +94,9 @@ func TestLinesBeforeTheHandshake(t *testing.T) {
 		p := r.server()
 		p.Expect("initialize")
 		says(p, 3)
-		r.Rest()
+		r.WaitIdle()
 		p.Close(errors.New("exit status 1"))
-		r.Rest()
+		r.WaitIdle()
 		r.ready(capabilities)
 		if got := r.lines(); len(got) != 0 || r.dropped() != 3 {
 			t.Errorf("passed on: %q, dropped: %d", got, r.dropped())

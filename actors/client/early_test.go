@@ -26,7 +26,7 @@ func (r *rig) uses(session, principal string) {
 	if err != nil {
 		r.T.Fatal(err)
 	}
-	r.Rest()
+	r.WaitIdle()
 }
 
 // A question that a server asks as soon as it was started goes to the first session that uses the
@@ -72,7 +72,7 @@ func TestQuestionThatNoSessionComesForIsRefused(t *testing.T) {
 				ping := p.Expect("ping")
 				p.Ask(jsonrpc.ID{}, question, "roots/list", "")
 				p.Reply(ping, `{}`)
-				r.Rest()
+				r.WaitIdle()
 				if got := asked(&r.one); len(got) != 1 {
 					t.Errorf("asked %+v", got)
 				}
@@ -103,7 +103,7 @@ func TestQuestionsBeforeAnySessionAreBounded(t *testing.T) {
 		for n := range client.MaxEarly - 1 {
 			p.Notify(jsonrpc.ID{}, "notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, n))
 		}
-		r.Rest()
+		r.WaitIdle()
 		r.attach("one")
 		if got := asked(&r.one); len(got) != 1 || got[0].ID != jsonrpc.IntID(client.MaxEarly-1) {
 			t.Errorf("asked %+v", got)
@@ -129,14 +129,14 @@ func TestQuestionOutsideOfACallIsNoOtherPrincipals(t *testing.T) {
 		p := r.ready(`{"tools":{}}`)
 		r.uses("one", "alice")
 		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
-		r.Rest()
+		r.WaitIdle()
 		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"roots":[]}`)})
 		p.ExpectAnswer(question)
 		x := r.exchange("one", "tools/call", `{"name":"a"}`)
 		x.Principal = "alice"
 		r.send(&request.Forward{Exchange: x})
 		p.Reply(p.Expect("tools/call"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		r.send(client.Detach{Ref: r.Ref("one")})
 		r.uses("two", "bob")
 		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
@@ -170,7 +170,7 @@ func (r *rig) is(session string, p *presence) {
 	if err != nil {
 		r.T.Fatal(err)
 	}
-	r.Rest()
+	r.WaitIdle()
 }
 
 // A client that has left without ending its session cannot be asked. The server is told that the
@@ -182,7 +182,7 @@ func TestSessionWhoseClientIsGoneIsNotAsked(t *testing.T) {
 		var first, second presence
 		r.is("one", &first)
 		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
-		r.Rest()
+		r.WaitIdle()
 		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"roots":[]}`)})
 		p.ExpectAnswer(question)
 		first.leave(time.Now())
@@ -190,12 +190,12 @@ func TestSessionWhoseClientIsGoneIsNotAsked(t *testing.T) {
 		other := jsonrpc.StringID("other")
 		p.Ask(jsonrpc.ID{}, other, "roots/list", "")
 		time.Sleep(client.GoneAfter / 2)
-		r.Rest()
+		r.WaitIdle()
 		if len(asked(&r.one)) != 1 || len(asked(&r.two)) != 0 {
 			t.Fatalf("asked %v and %v", asked(&r.one), asked(&r.two))
 		}
 		time.Sleep(client.QuestionHold)
-		r.Rest()
+		r.WaitIdle()
 		if len(asked(&r.one)) != 1 || len(asked(&r.two)) != 1 {
 			t.Fatalf("then asked %v and %v", asked(&r.one), asked(&r.two))
 		}
@@ -208,7 +208,7 @@ func TestSessionWhoseClientIsGoneIsNotAsked(t *testing.T) {
 		r.is("one", &first)
 		p.Expect("notifications/roots/list_changed")
 		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
-		r.Rest()
+		r.WaitIdle()
 		if len(asked(&r.one)) != 2 {
 			t.Errorf("the first is back, and asked %v", asked(&r.one))
 		}
@@ -222,7 +222,7 @@ func TestServerHearsOfOtherRootsWhenASessionEnds(t *testing.T) {
 		p := r.ready(`{"tools":{}}`)
 		r.attach("one")
 		p.Ask(jsonrpc.ID{}, question, "roots/list", "")
-		r.Rest()
+		r.WaitIdle()
 		r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"roots":[]}`)})
 		p.ExpectAnswer(question)
 		r.attach("two")

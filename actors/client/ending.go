@@ -89,9 +89,9 @@ func StillStarting() *Ending {
 	return &Ending{Cause: causeStarting, Text: "it is still starting"}
 }
 
-// ByOperator returns the ending of a server that an operator has ended: for good, until it is
+// EndedByOperator returns the ending of a server that an operator has ended: for good, until it is
 // released, or to be started again.
-func ByOperator(forGood bool, incident string) *Ending {
+func EndedByOperator(forGood bool, incident string) *Ending {
 	e := &Ending{
 		Permanent: forGood, Cause: causeOperator, Text: "an operator has restarted it",
 		Incident: incident,

@@ -26,7 +26,7 @@ func TestPermanentCauseIsNotTriedAgain(t *testing.T) {
 		t.Run(cause, func(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				r.dials <- dial{err: &transport.ExitError{Cause: cause, Code: -1}}
-				r.Rest()
+				r.WaitIdle()
 				if ref, there := r.System.Whereis("top/conn"); there && ref.Alive() {
 					t.Error("it was started again")
 				}
@@ -75,7 +75,7 @@ func TestIncidentIsInTheLogAndInEachAnswer(t *testing.T) {
 		p.Expect("tools/call")
 		p.Expect("tools/call")
 		p.Close(&transport.ExitError{Cause: stdio.CauseSignal, Signal: "SIGKILL"})
-		r.Rest()
+		r.WaitIdle()
 		exited := testrig.Of[telemetry.UpstreamExited](&r.Events)
 		if len(exited) != 1 || len(exited[0].Incident) != 8 || exited[0].Class != client.Transient {
 			t.Fatalf("told %+v", exited)
@@ -118,13 +118,13 @@ func TestReadyConnectionSaysWhatItLacks(t *testing.T) {
 		p := r.server()
 		p.Handshake(`{"tools":{}}`)
 		p.Refuse(p.Expect("tools/list"), -32603, "out of order")
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready || !strings.Contains(got.Lacks, "tools/list: ") ||
 			!strings.Contains(got.Lacks, "out of order") {
 			t.Errorf("reported %s without %q", got.State, got.Lacks)
 		}
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready || got.Lacks != "" {
 			t.Errorf("then %s without %q", got.State, got.Lacks)
 		}
@@ -143,7 +143,7 @@ func TestEndDuringTheHandshakeHasOneText(t *testing.T) {
 				p := r.server()
 				exit := &transport.ExitError{Cause: stdio.CauseHandshake, Code: 3}
 				end(p, p.Expect("initialize"), exit)
-				r.Rest()
+				r.WaitIdle()
 				reports := slices.DeleteFunc(r.reports(), func(p *client.Report) bool { return p.Cause == nil })
 				if len(reports) == 0 || client.EndingOf(reports[0].Cause).Text != exit.Error() {
 					t.Errorf("%+v, want %q", reports, exit)

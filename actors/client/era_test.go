@@ -38,7 +38,7 @@ func (r *rig) modernly(capabilities string) *mcptest.Peer {
 	p := r.server()
 	p.Reply(p.Expect("server/discover"), strings.Replace(discovered, `{"tools":{}}`, capabilities, 1))
 	p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a"}]}`)
-	r.Rest()
+	r.WaitIdle()
 	return p
 }
 
@@ -58,7 +58,7 @@ func TestModernServerIsFoundOut(t *testing.T) {
 			t.Errorf("listed with %s", list.Params)
 		}
 		p.Reply(list, `{"resultType":"complete","tools":[{"name":"a"}]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 ||
 			got.Facts.Server.Name != "new" {
 			t.Errorf("report: %+v", got)
@@ -105,7 +105,7 @@ func TestProbeFallsBack(t *testing.T) {
 				}
 				p.Handshake(`{"tools":{}}`)
 				p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-				r.Rest()
+				r.WaitIdle()
 				if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20251125 {
 					t.Errorf("report: %+v", got)
 				}
@@ -134,7 +134,7 @@ func TestProbeThatDoesNotFallBack(t *testing.T) {
 				p := r.server()
 				answer(p, p.Expect("server/discover"))
 				p.ExpectClosed()
-				r.Rest()
+				r.WaitIdle()
 				if got := r.report(); got.State == client.Ready {
 					t.Errorf("report: %+v", got)
 				}
@@ -173,7 +173,7 @@ func TestProgramThatDiesOfTheProbe(t *testing.T) {
 		p := r.server()
 		p.Expect("server/discover")
 		p.Close(errors.New("what?"))
-		r.Rest()
+		r.WaitIdle()
 		if !slices.Contains(r.states(), client.Backoff) {
 			t.Errorf("it cannot be greeted, and is said to be %v", r.states())
 		}
@@ -189,14 +189,14 @@ func TestProbeIsRepeatedForARevisionOfOurs(t *testing.T) {
 			Code: protocol.CodeUnsupportedVersion, Message: "unsupported",
 			Data: []byte(`{"supported":` + supported + `}`),
 		}
-		p.Send(transport.Inbound{Message: jsonrpc.Failure(m.ID, e), Related: m.ID})
+		p.Send(transport.Inbound{Message: jsonrpc.Failure(m.ID, e), RequestID: m.ID})
 	}
 	run(t, modern(elicits), func(r *rig) {
 		p := r.server()
 		refuse(p, `["2026-07-28"]`)
 		p.Reply(p.Expect("server/discover"), discovered)
 		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 {
 			t.Errorf("report: %+v", got)
 		}
@@ -207,7 +207,7 @@ func TestProbeIsRepeatedForARevisionOfOurs(t *testing.T) {
 		refuse(p, `["2026-07-28","2025-11-25"]`)
 		p.Handshake(`{"tools":{}}`)
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20251125 {
 			t.Errorf("report: %+v", got)
 		}
@@ -222,7 +222,7 @@ func TestHandshakeAnsweredWithAModernRevision(t *testing.T) {
 			`{"protocolVersion":"2026-07-28","capabilities":{"tools":{}},"serverInfo":{"name":"new","version":"2"}}`)
 		p.Reply(p.Expect("server/discover"), discovered)
 		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 {
 			t.Errorf("report: %+v", got)
 		}
@@ -237,7 +237,7 @@ func TestServerWithoutHandshake(t *testing.T) {
 		p.Refuse(p.Expect("initialize"), -32601, "no such method")
 		p.Reply(p.Expect("server/discover"), discovered)
 		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 {
 			t.Fatalf("report: %+v", got)
 		}
@@ -273,7 +273,7 @@ func TestSlowServerWithoutHandshake(t *testing.T) {
 				}
 				if !tt.answer {
 					time.Sleep(time.Millisecond)
-					r.Rest()
+					r.WaitIdle()
 					if got := r.states(); !slices.Contains(got, client.Backoff) {
 						t.Errorf("it is still waited for: %v", got)
 					}
@@ -281,7 +281,7 @@ func TestSlowServerWithoutHandshake(t *testing.T) {
 				}
 				p.Reply(probe, discovered)
 				p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[]}`)
-				r.Rest()
+				r.WaitIdle()
 				if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20260728 {
 					t.Errorf("report: %+v", got)
 				}
@@ -297,7 +297,7 @@ func TestServerOfNoEra(t *testing.T) {
 		p.Refuse(p.Expect("initialize"), -32601, "no such method")
 		p.Refuse(p.Expect("server/discover"), -32601, "neither")
 		p.ExpectClosed()
-		r.Rest()
+		r.WaitIdle()
 		all := r.reports()
 		if got := all[len(all)-2]; got.State != client.Backoff ||
 			!strings.Contains(got.Cause.Error(), "neither") {

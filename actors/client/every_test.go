@@ -32,7 +32,7 @@ func TestEveryReplyOfThousandsArrives(t *testing.T) {
 				arguments, _ := jsonedit.Get(m.Params, "arguments")
 				p.Reply(m, string(arguments))
 			}
-			r.Rest()
+			r.WaitIdle()
 		}
 		outcomes := map[uint64]int{}
 		for _, c := range r.outcomes() {
@@ -77,7 +77,7 @@ func TestIntentOfASessionThatEndsIsAnswered(t *testing.T) {
 // holdsNothing checks that the connection has no pending replies.
 func (r *rig) holdsNothing() {
 	r.T.Helper()
-	r.Rest()
+	r.WaitIdle()
 	r.System.Snapshot().Walk(func(n otp.Node) bool {
 		if n.Holds.Replies > 0 {
 			r.T.Errorf("%s has %d calls without an answer", n.Path, n.Holds.Replies)

@@ -35,13 +35,13 @@ func (c *Connection) passExtension(in transport.Inbound) {
 	}
 	l := c.listens[subscriptionOf(m.Params)]
 	if l == nil {
-		l = c.listens[in.Related]
+		l = c.listens[in.RequestID]
 	}
 	if l != nil && strings.HasPrefix(l.uri, subscription.ExtensionPrefix) { // listeners receive it
 		c.dispatch(m, audience{sharing: true, filter: l.uri})
 		return
 	}
-	switch to := c.owner(in.Related); {
+	switch to := c.owner(in.RequestID); {
 	case to.call != nil && to.call.Extended:
 		c.notify(to.call, m)
 	case to.sharing:
@@ -55,7 +55,7 @@ func (c *Connection) passExtension(in transport.Inbound) {
 // clients that see the server as it is and speak a revision of the same era.
 func (c *Connection) passUndeclared(in transport.Inbound) {
 	m, era := in.Message, c.facts.Version.Era()
-	switch to := c.owner(in.Related); {
+	switch to := c.owner(in.RequestID); {
 	case len(c.clients) == 0 && c.calls.len() == 0 && !c.served.any:
 		c.undelivered(m.Method, "undeclared")
 	case to.call != nil && to.call.Transparent && to.call.Version.Era() == era:

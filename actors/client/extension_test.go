@@ -26,7 +26,7 @@ func TestNotificationsThatWaitAreBounded(t *testing.T) {
 		for range client.MaxClientNotifications + 3 {
 			tell()
 		}
-		r.Rest()
+		r.WaitIdle()
 		if n := account.Total(); n != 2*client.MaxClientNotifications {
 			t.Errorf("%d bytes count", n)
 		}
@@ -36,7 +36,7 @@ func TestNotificationsThatWaitAreBounded(t *testing.T) {
 		}
 		tell()
 		p.Expect("notifications/things")
-		r.Rest()
+		r.WaitIdle()
 		if n := account.Total(); n != 0 {
 			t.Errorf("%d bytes count afterwards", n)
 		}

@@ -27,7 +27,7 @@ func TestServerThatSaysTooMuchOfItself(t *testing.T) {
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
 		p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
 		p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		f := r.report().Facts
 		if n := f.Size(); n < 4*len(huge) || n > 4*len(huge)+1024 {
 			t.Errorf("%d bytes are kept", n)

@@ -19,7 +19,7 @@ func TestFailedStartsAreToldOnce(t *testing.T) {
 			r.dials <- dial{
 				err: &transport.ExitError{Cause: cause, Code: 1, Stderr: []byte("API_KEY is required\n")},
 			}
-			r.Rest()
+			r.WaitIdle()
 		}
 		told := func(starts, failures int) {
 			t.Helper()
@@ -53,14 +53,14 @@ func TestFailedStartsAreToldOnce(t *testing.T) {
 				t.Errorf("a report says %+v", end)
 			}
 		}
-		fails(stdio.CauseSignal) // instanceStarted cause is reported
+		fails(stdio.CauseSignal) // another cause is reported
 		told(1, 2)
 		time.Sleep(client.FailureEvery)
 		fails(stdio.CauseSignal)
 		told(1, 3)
 		p := r.ready(`{"tools":{}}`)
 		p.Close(&transport.ExitError{Cause: stdio.CauseSignal})
-		r.Rest()
+		r.WaitIdle()
 		told(2, 3)
 		fails(stdio.CauseSignal)
 		told(2, 4)

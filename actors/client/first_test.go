@@ -24,7 +24,7 @@ func (r *rig) curious() *mcptest.Peer {
 	p.Handshake(`{"tools":{}}`)
 	p.Ask(jsonrpc.ID{}, question, "roots/list", "")
 	p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
-	r.Rest()
+	r.WaitIdle()
 	return p
 }
 
@@ -35,7 +35,7 @@ func (r *rig) takes(p *mcptest.Peer, began time.Time, want time.Duration) {
 	if got := time.Since(began); got != want {
 		r.T.Errorf("the call came after %v, want %v", got, want)
 	}
-	r.Rest()
+	r.WaitIdle()
 }
 
 // When a server takes its first call, it has the answer to what it asked before, even if the server
@@ -202,7 +202,7 @@ func TestCallOfAnInstanceWaitsForWhatWasAskedBefore(t *testing.T) {
 		p.Expect("tools/call")
 		r.call("two")
 		time.Sleep(client.Patience)
-		r.Rest()
+		r.WaitIdle()
 		ref, err := otp.StartChild(r.T.Context(), r.Tree.Ref(), r.other())
 		if err != nil {
 			t.Fatal(err)
@@ -236,7 +236,7 @@ func TestCallOfAnInstanceWaitsForWhatWasAskedBefore(t *testing.T) {
 			t.Fatalf("answered %s", a.Result)
 		}
 		q.Reply(ping, `{}`)
-		r.Rest()
+		r.WaitIdle()
 		r.call("two")
 		q.Expect("notifications/roots/list_changed")
 		ping = q.Expect("ping")

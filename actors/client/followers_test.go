@@ -35,7 +35,7 @@ func TestInstancesAreSubscribedToo(t *testing.T) {
 		q.ExpectNothing(time.Second) // the call may change the resource
 		q.Reply(first, `{}`)
 		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		r.outcome(second)
 		subscribe("test://after")
 		q.Reply(q.Expect("resources/subscribe"), `{}`)
@@ -63,13 +63,13 @@ func TestInstanceThatHungIsSubscribedAgain(t *testing.T) {
 		q := r.grow()
 		q.Reply(q.Expect("resources/subscribe"), `{}`)
 		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		letGo := r.Stalls.Arm("other", "*client.ClientNotification")
 		r.Send("other", &client.ClientNotification{Method: "notifications/roots/list_changed"})
 		time.Sleep(otp.DefaultHardTimeout + 2*time.Second)
 		r.program(r.others).Expect("resources/subscribe")
 		letGo()
-		r.Rest()
+		r.WaitIdle()
 	})
 }
 
@@ -96,10 +96,10 @@ func TestInstanceMaySpeakOfASubscription(t *testing.T) {
 					q.Reply(q.Expect("resources/subscribe"), `{}`)
 				}
 				q.Reply(q.Expect("tools/call"), `{"content":[]}`)
-				r.Rest()
+				r.WaitIdle()
 				r.dispatcher.Forget()
 				q.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":"x"}`)
-				r.Rest()
+				r.WaitIdle()
 				got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log)
 				if follows != (len(got) == 0) || !follows && got[0].Principal != "bob" {
 					t.Errorf("dispatched %+v", got)
@@ -131,7 +131,7 @@ func TestCallsOfAnInstanceWaitForItsSubscriptionsBriefly(t *testing.T) {
 			if got := time.Since(began); got != client.RestoreWait {
 				t.Errorf("the call came after %v, want %v", got, client.RestoreWait)
 			}
-			r.Rest()
+			r.WaitIdle()
 			if len(r.outcomes()) == 1 {
 				subscribe("test://after")
 				r.call("two")

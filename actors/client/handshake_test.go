@@ -40,7 +40,7 @@ func TestHandshakeLearnsTheServer(t *testing.T) {
 			t.Errorf("second page asked with %s", next.Params)
 		}
 		p.Reply(next, `{"tools":[{"name":"b"}]}`)
-		r.Rest()
+		r.WaitIdle()
 		got := r.report()
 		if got.State != client.Ready || got.Facts.Version != protocol.V20251125 ||
 			got.Facts.Server.Name != "peer" || !got.Facts.Capabilities.Has("logging") {
@@ -109,8 +109,8 @@ func TestListEndsWhereItBeginsAnew(t *testing.T) {
 				if n := len(got.Lists[catalog.Tools]); n != tt.want || got.State != client.Ready {
 					t.Errorf("%d tools in state %s, want %d", n, got.State, tt.want)
 				}
-				if len(tt.cuts) > 0 && !strings.Contains(got.Short[catalog.Tools].Words, "cursor") {
-					t.Errorf("told %+v", got.Short[catalog.Tools])
+				if len(tt.cuts) > 0 && !strings.Contains(got.Shortfalls[catalog.Tools].Words, "cursor") {
+					t.Errorf("told %+v", got.Shortfalls[catalog.Tools])
 				}
 				r.cuts(tt.cuts...)
 			})
@@ -205,7 +205,7 @@ func TestToolsThatSayTooMuch(t *testing.T) {
 		p := r.server()
 		p.Handshake(`{"tools":{}}`)
 		p.Reply(p.Expect("tools/list"), tools(1))
-		r.Rest()
+		r.WaitIdle()
 		long, huge := catalog.Cut{Reason: catalog.LongDescription, Count: 1, First: "long"}, catalog.Cut{
 			Reason: catalog.LargeSchema, Count: 1, First: "huge",
 		}
@@ -218,7 +218,7 @@ func TestToolsThatSayTooMuch(t *testing.T) {
 		for _, n := range []int{1, 2} {
 			p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
 			p.Reply(p.Expect("tools/list"), tools(n))
-			r.Rest()
+			r.WaitIdle()
 		}
 		r.cuts(long, huge, catalog.Cut{Reason: catalog.LongDescription, Count: 2, First: "long"})
 		x := r.forward("one", "tools/list", `{}`)
@@ -237,12 +237,12 @@ func TestServerWithoutItsListIsReady(t *testing.T) {
 		p.Refuse(p.Expect("tools/list"), -32603, "broken")
 		p.Expect("prompts/list")
 		time.Sleep(client.ListGrace - time.Millisecond)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report().State; got != client.Starting {
 			t.Errorf("state %s", got)
 		}
 		time.Sleep(time.Millisecond)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report().State; got != client.Ready {
 			t.Errorf("state %s, want ready when the lists had their time", got)
 		}
@@ -250,8 +250,8 @@ func TestServerWithoutItsListIsReady(t *testing.T) {
 		p.ExpectNothing(49*time.Second - time.Millisecond)
 		time.Sleep(time.Millisecond)
 		p.Expect("notifications/cancelled")
-		r.Rest()
-		short := r.report().Short
+		r.WaitIdle()
+		short := r.report().Shortfalls
 		if got := short[catalog.Prompts]; got.State != client.Failed ||
 			!strings.Contains(got.Words, "prompts/list: ") {
 			t.Errorf("then %+v", got)
@@ -275,7 +275,7 @@ func TestResultThatIsNoList(t *testing.T) {
 			p.Handshake(`{"tools":{}}`)
 			p.Reply(p.Expect("tools/list"), result)
 			time.Sleep(client.ListGrace)
-			r.Rest()
+			r.WaitIdle()
 			if got := r.report(); got.State != client.Ready || got.Lacks != want {
 				t.Errorf("%s: state %s, lacks %q, want %q", result, got.State, got.Lacks, want)
 			}
@@ -292,12 +292,12 @@ func TestLateListIsAnnounced(t *testing.T) {
 		late := p.Expect("tools/list")
 		p.Reply(p.Expect("prompts/list"), `{"prompts":[{"name":"p"}]}`)
 		time.Sleep(client.ListGrace)
-		r.Rest()
+		r.WaitIdle()
 		got := r.report()
 		if got.State != client.Ready || len(got.Lists[catalog.Prompts]) != 1 ||
-			got.Short[catalog.Tools].State != client.Waiting ||
+			got.Shortfalls[catalog.Tools].State != client.Waiting ||
 			!strings.Contains(got.Lacks, "tools/list: no answer yet") ||
-			got.Short[catalog.Prompts].State != client.Complete {
+			got.Shortfalls[catalog.Prompts].State != client.Complete {
 			t.Errorf("state %s, lacks %q, prompts %s", got.State, got.Lacks, got.Lists[catalog.Prompts])
 		}
 		x := r.call("one")
@@ -307,12 +307,13 @@ func TestLateListIsAnnounced(t *testing.T) {
 		}
 		time.Sleep(6 * time.Second)
 		p.Reply(late, `{"tools":[{"name":"a"}]}`)
-		r.Rest()
+		r.WaitIdle()
 		got = r.report()
-		if len(got.Lists[catalog.Tools]) != 1 || got.Short != ([client.Kinds]client.Shortfall{}) ||
+		if len(got.Lists[catalog.Tools]) != 1 || got.Shortfalls != ([client.Kinds]client.Shortfall{}) ||
 			got.Lacks != "" ||
 			!slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
-			t.Errorf("tools %s, short %+v, changed %v", got.Lists[catalog.Tools], got.Short, got.Changed)
+			t.Errorf("tools %s, short %+v, changed %v", got.Lists[catalog.Tools], got.Shortfalls,
+				got.Changed)
 		}
 		p.ExpectNothing(time.Hour)
 	})
@@ -354,7 +355,7 @@ func TestStartThatFailsIsTriedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				tt.play(r)
-				r.Rest()
+				r.WaitIdle()
 				if got := r.Ref("conn").Incarnation(); got != 2 {
 					t.Errorf("incarnation %d, want the second", got)
 				}
@@ -382,7 +383,7 @@ func TestCallsWaitForTheServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		first, second, third := r.call("one"), r.call("one"), r.call("two")
 		r.send(&request.Withdraw{ID: second.ID, Reason: "timeout"})
-		r.Rest()
+		r.WaitIdle()
 		if refusal := first.WaitsFor(); refusal == nil ||
 			!strings.Contains(string(refusal.Data), `"cause":"starting"`) {
 			t.Errorf("a call that times out meanwhile is told %+v", refusal)

@@ -47,8 +47,8 @@ func (c *Connection) holdsForIdentityCheck(f *inflightRequest, in transport.Inbo
 	return true
 }
 
-// identityAnswered handles the answer to the request that doubts has sent. If the answer decides
-// nothing, the server is asked something that only a modern server answers.
+// identityAnswered handles the answer to the request that holdsForIdentityCheck has sent. If the
+// answer decides nothing, the server is asked something that only a modern server answers.
 func (c *Connection) identityAnswered(result jsontext.Value, err error) error {
 	another, unsure := era.Check(c.facts.Version, result, err)
 	newest, may := c.o.Policy.Newest(protocol.Modern)
@@ -75,7 +75,7 @@ func (c *Connection) identityDecided(other bool) error {
 	refused := c.heldRefusals
 	c.heldRefusals = nil
 	for _, in := range refused {
-		id := in.Related
+		id := in.RequestID
 		if in.Err == nil {
 			id = in.Message.ID
 		}
@@ -125,7 +125,7 @@ func (c *Connection) retryWithNewSchema(f *inflightRequest, m jsonrpc.Message) b
 	return true
 }
 
-// resendStale makes the calls of mismatched again, once the new list of tools is there.
+// resendStale makes the calls of retryWithNewSchema again, once the new list of tools is there.
 func (c *Connection) resendStale() {
 	stale := c.stale
 	c.stale = nil

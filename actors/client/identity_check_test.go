@@ -19,19 +19,19 @@ import (
 // connection, which shake hands with it and list a tool.
 func (r *rig) legacily() *mcptest.Peer {
 	r.T.Helper()
-	p := r.remote()
+	p := r.serverAtURL()
 	p.Handshake(`{"tools":{}}`)
 	p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
-	r.Rest()
+	r.WaitIdle()
 	return p
 }
 
 func (r *rig) modernRemote() *mcptest.Peer {
 	r.T.Helper()
-	p := r.remote()
+	p := r.serverAtURL()
 	p.Reply(p.Expect("server/discover"), discovered)
 	p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a"}]}`)
-	r.Rest()
+	r.WaitIdle()
 	return p
 }
 
@@ -50,7 +50,7 @@ func refuse(code int64, reason string) func(p *mcptest.Peer, m jsonrpc.Message) 
 // server that refuses server/discover.
 func modernSince(code int64) func(r *rig) *mcptest.Peer {
 	return func(r *rig) *mcptest.Peer {
-		p := r.remote()
+		p := r.serverAtURL()
 		p.Refuse(p.Expect("initialize"), code, "no handshake")
 		p.Reply(p.Expect("server/discover"), discovered)
 		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a"}]}`)
@@ -59,7 +59,7 @@ func modernSince(code int64) func(r *rig) *mcptest.Peer {
 }
 
 func legacySince(r *rig) *mcptest.Peer {
-	p := r.remote()
+	p := r.serverAtURL()
 	p.Refuse(p.Expect("server/discover"), -32000, "no session")
 	p.Handshake(`{"tools":{}}`)
 	p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)

@@ -25,10 +25,10 @@ func (c *Connection) inbound(in transport.Inbound) error {
 	m := in.Message
 	switch m.Kind() {
 	case jsonrpc.KindRequest:
-		c.recordActivity(c.calls.get(in.Related))
+		c.recordActivity(c.calls.get(in.RequestID))
 		c.question(in)
 	case jsonrpc.KindNotification:
-		c.recordActivity(c.calls.get(in.Related))
+		c.recordActivity(c.calls.get(in.RequestID))
 		c.notified(in)
 	default:
 		return c.response(m)
@@ -95,10 +95,10 @@ func (c *Connection) logged(in transport.Inbound) {
 		c.holdLine(in)
 		return
 	}
-	if !in.Related.IsZero() {
+	if !in.RequestID.IsZero() {
 		c.lines.together = true
 	}
-	switch to := c.audience(in.Related); {
+	switch to := c.audience(in.RequestID); {
 	case to.call != nil:
 		if c.wantsLog(to.call, m.Params) {
 			c.p.Check()
@@ -177,7 +177,7 @@ func (c *Connection) wantsLog(x *request.Exchange, params jsontext.Value) bool {
 func (c *Connection) control(in transport.Inbound) error {
 	switch m := in.Control.(type) {
 	case transport.CloseStream:
-		if x := c.audience(in.Related).call; x != nil {
+		if x := c.audience(in.RequestID).call; x != nil {
 			if r, ok := x.Sink.(streamable.Reconnector); ok {
 				r.CloseStream(m.Retry)
 			}

@@ -27,7 +27,7 @@ func TestChangedListIsFetchedAgain(t *testing.T) {
 		for range 100 {
 			p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
 		}
-		r.Rest()
+		r.WaitIdle()
 		p.Reply(first, `{"tools":[{"name":"old"}]}`)
 		p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"new"}]}`)
 		p.ExpectNothing(time.Second)
@@ -57,7 +57,7 @@ func TestAnnouncedListMayBeTheSame(t *testing.T) {
 					"resources/list": "resources", "resources/templates/list": "resourceTemplates",
 				}[m.Method], 1))
 			}
-			r.Rest()
+			r.WaitIdle()
 			for _, report := range r.reports()[before:] {
 				if len(report.Changed) > 0 {
 					told = append(told, report.Changed)
@@ -81,7 +81,7 @@ func TestListThatCannotBeHadAgainStays(t *testing.T) {
 		p := r.ready(`{"tools":{"listChanged":true}}`)
 		p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
 		p.Refuse(p.Expect("tools/list"), -32603, "busy")
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); len(got.Lists[catalog.Tools]) != 2 {
 			t.Errorf("tools: %s, want the two it had", got.Lists[catalog.Tools])
 		}
@@ -89,7 +89,7 @@ func TestListThatCannotBeHadAgainStays(t *testing.T) {
 		p = r.server()
 		p.Handshake(`{"tools":{}}`)
 		p.Refuse(p.Expect("tools/list"), -32603, "busy")
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready || len(got.Lists[catalog.Tools]) != 2 {
 			t.Errorf("after a restart: %s in state %s, want the two it had",
 				got.Lists[catalog.Tools], got.State)
@@ -108,7 +108,7 @@ func TestServerThatAlwaysAnnouncesIsReady(t *testing.T) {
 			m := p.Expect("tools/list")
 			p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
 			p.Reply(m, `{"tools":[{"name":"a"}]}`)
-			r.Rest()
+			r.WaitIdle()
 			if got := r.report().State; got != client.Ready {
 				t.Fatalf("state %s", got)
 			}
@@ -151,7 +151,7 @@ func TestChangesOfListsAreToldSoon(t *testing.T) {
 					longest = max(longest, time.Since(start))
 					p.Reply(m, `{"tools":[{"name":"a","_meta":{"x":"`+strings.Repeat("x", tt.bytes)+
 						strconv.Itoa(i)+`"}}]}`)
-					r.Rest()
+					r.WaitIdle()
 				}
 				if longest > tt.most || longest < tt.most/2 {
 					t.Errorf("a change was fetched after %v, want about %v", longest, tt.most)
@@ -170,7 +170,7 @@ func TestFirstListThatCannotBeHadIsFetchedLater(t *testing.T) {
 		p.Handshake(`{"tools":{},"prompts":{}}`)
 		p.Refuse(p.Expect("tools/list"), -32603, "warming up")
 		p.Refuse(p.Expect("prompts/list"), -32601, "no such method")
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready || len(got.Lists[catalog.Tools]) != 0 {
 			t.Errorf("state %s with %s", got.State, got.Lists[catalog.Tools])
 		}
@@ -179,7 +179,7 @@ func TestFirstListThatCannotBeHadIsFetchedLater(t *testing.T) {
 		time.Sleep(50 * time.Second)
 		p.Expect("notifications/cancelled")
 		p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); len(got.Lists[catalog.Tools]) != 1 ||
 			!slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
 			t.Errorf("tools %s, changed %v", got.Lists[catalog.Tools], got.Changed)
@@ -200,7 +200,7 @@ func TestRestartTellsWhatIsDifferent(t *testing.T) {
 		p := r.server()
 		p.Handshake(`{"logging":{},"prompts":{}}`)
 		p.Reply(p.Expect("prompts/list"), `{"prompts":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); !slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) ||
 			len(got.Lists[catalog.Tools]) != 0 {
 			t.Errorf("no list any more: changed %v", got.Changed)
@@ -217,7 +217,7 @@ func TestAnnouncementsGoToTheDispatcher(t *testing.T) {
 		p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
 		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":"undeclared"}`)
 		p.Notify(jsonrpc.ID{}, "notifications/unheard/of", `{}`)
-		r.Rest()
+		r.WaitIdle()
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		p.Notify(jsonrpc.ID{}, "notifications/resources/updated", `{"uri":"test://x"}`)
@@ -285,7 +285,7 @@ func TestDroppedAnnouncementsAreSummed(t *testing.T) {
 		{"less than a second", func(*rig, *mcptest.Peer) { time.Sleep(drops.Every - 1) }, []uint32{1}},
 		{"once more, and quiet", func(r *rig, p *mcptest.Peer) {
 			time.Sleep(drops.Every)
-			r.Rest()
+			r.WaitIdle()
 			p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":1}`)
 			time.Sleep(5 * drops.Every)
 			p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":1}`)
@@ -304,7 +304,7 @@ func TestDroppedAnnouncementsAreSummed(t *testing.T) {
 				for i := range flood {
 					p.Notify(jsonrpc.ID{}, "notifications/made/up/"+strconv.Itoa(i), `{}`)
 				}
-				r.Rest()
+				r.WaitIdle()
 				tt.then(r, p)
 				var got []uint32
 				for _, e := range testrig.Of[telemetry.NotificationDropped](&r.Events) {
@@ -357,7 +357,7 @@ func TestNewsOfTasksIsNotPassedOn(t *testing.T) {
 		r.attach("one")
 		p.Notify(jsonrpc.ID{}, "notifications/tasks/status", `{"taskId":"own","status":"working"}`)
 		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":1}`)
-		r.Rest()
+		r.WaitIdle()
 		got := testrig.Of[*notification.Dispatch](&r.dispatcher.Log)
 		if len(got) != 1 || got[0].Method != "notifications/message" {
 			t.Errorf("dispatched %+v", got)

@@ -13,7 +13,7 @@ import (
 // there. The reader of the server's messages takes out those whose answers need nothing of the
 // connection: see shortcut.
 type inflightRequests struct {
-	mu sync.Mutex // guards by, and id and long of each flight in it
+	mu sync.Mutex // guards by, and id and long of each inflightRequest in it
 	by map[jsonrpc.ID]*inflightRequest
 }
 

@@ -30,7 +30,7 @@ func TestCallOfAnInstanceThatHungEnds(t *testing.T) {
 				q.Reply(m, `{"content":[]}`)
 			} else {
 				q.Reply(m, `{"content":[]}`)
-				r.Rest()
+				r.WaitIdle()
 				r.Send("other", &client.ClientNotification{Method: "notifications/roots/list_changed"})
 				x = r.call("two")
 				// The call waits there, whatever becomes of the connection that has handed it over.
@@ -43,16 +43,16 @@ func TestCallOfAnInstanceThatHungEnds(t *testing.T) {
 			if !taken {
 				next.Reply(next.Expect("tools/call"), `{"content":[]}`)
 			}
-			r.Rest()
+			r.WaitIdle()
 			if got := r.outcome(x); taken != errors.Is(got.Err, protocol.ConditionUpstreamLost) ||
 				!taken && got.Err != nil {
 				t.Errorf("%s: %v", kind, got.Err)
 			}
 			letGo()
-			r.Rest()
+			r.WaitIdle()
 			y := r.call("two")
 			next.Reply(next.Expect("tools/call"), `{"content":[]}`)
-			r.Rest()
+			r.WaitIdle()
 			if got := r.outcome(y); got.Err != nil {
 				t.Errorf("%s: the next: %v", kind, got.Err)
 			}
@@ -78,7 +78,7 @@ func TestInstancesOutliveAFirstConnectionThatHung(t *testing.T) {
 				}
 				if !busy {
 					q.Reply(m, `{"content":[]}`)
-					r.Rest()
+					r.WaitIdle()
 				}
 				letGo := r.Stalls.Arm("conn", "*client.ClientNotification")
 				r.send(&client.ClientNotification{Method: "notifications/roots/list_changed"})
@@ -89,10 +89,10 @@ func TestInstancesOutliveAFirstConnectionThatHung(t *testing.T) {
 				}
 				if busy {
 					q.Reply(m, `{"content":[]}`)
-					r.Rest()
+					r.WaitIdle()
 				}
 				letGo()
-				r.Rest()
+				r.WaitIdle()
 				if got := r.outcome(x); got.Err != nil {
 					t.Error(got.Err)
 				}
@@ -115,7 +115,7 @@ func TestInstanceThatWasVacantIsBusy(t *testing.T) {
 		waits := r.call("two")
 		p.Expect("tools/call")
 		time.Sleep(client.Patience)
-		r.Rest()
+		r.WaitIdle()
 		r.send(&request.Withdraw{ID: waits.ID}) // so that the instance is handed nothing at first
 		ref, err := otp.StartChild(r.T.Context(), r.Tree.Ref(), r.other())
 		if err != nil {
@@ -124,7 +124,7 @@ func TestInstanceThatWasVacantIsBusy(t *testing.T) {
 		r.wanted()[0].Reply(client.Instance{
 			Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1},
 		})
-		r.Rest()
+		r.WaitIdle()
 		letGo := r.Stalls.Arm("conn", "*client.ClientNotification")
 		r.send(&client.ClientNotification{Method: "notifications/roots/list_changed"})
 		x := r.call("two")
@@ -153,7 +153,7 @@ func TestInstanceThatCrashedOfACallIsVacant(t *testing.T) {
 		p.Expect("tools/call")
 		q := r.grow()
 		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		r.Break("other", "*client.handed")
 		r.call("two")
 		r.Struck()
@@ -161,7 +161,7 @@ func TestInstanceThatCrashedOfACallIsVacant(t *testing.T) {
 		q = r.program(r.others)
 		x := r.call("two")
 		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(x); got.Err != nil {
 			t.Error(got.Err)
 		}

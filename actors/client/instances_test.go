@@ -35,7 +35,7 @@ func (r *rig) program(dials chan dial) *mcptest.Peer {
 	if dials == r.dials {
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
 	}
-	r.Rest()
+	r.WaitIdle()
 	return p
 }
 
@@ -48,7 +48,7 @@ func (r *rig) wanted() []*client.StartInstance {
 func (r *rig) grow() *mcptest.Peer {
 	r.T.Helper()
 	time.Sleep(client.Patience)
-	r.Rest()
+	r.WaitIdle()
 	asked := r.wanted()
 	if len(asked) != 1 || asked[0].Req.Server != "files" ||
 		asked[0].Req.Declare.Fingerprint() != protocol.CanElicitForm {
@@ -90,7 +90,7 @@ func TestCallThatWaitsGetsAnInstance(t *testing.T) {
 		m := q.Expect("tools/call")
 		for box, peer := range map[*testrig.Box]*mcptest.Peer{&r.one: p, &r.two: q} {
 			peer.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-			r.Rest()
+			r.WaitIdle()
 			if got := asked(box); len(got) != 1 {
 				t.Errorf("asked %v", got)
 			}
@@ -100,7 +100,7 @@ func TestCallThatWaitsGetsAnInstance(t *testing.T) {
 			t.Errorf("asked %+v and %+v", a, b)
 		}
 		q.Reply(m, `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(second); got.Err != nil {
 			t.Error(got.Err)
 		}
@@ -127,7 +127,7 @@ func TestInstanceTakesTheNext(t *testing.T) {
 		q.ExpectNothing(time.Second)
 		q.Reply(m, `{"content":[]}`)
 		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(third); got.Err != nil {
 			t.Error(got.Err)
 		}
@@ -171,7 +171,7 @@ func TestInstanceEnds(t *testing.T) {
 		m := q.Expect("tools/call")
 		q.Reply(m, `{"content":[]}`)
 		time.Sleep(time.Minute)
-		r.Rest()
+		r.WaitIdle()
 		unused := testrig.Of[*client.Unused](&r.catalog.Log)
 		if len(unused) != 1 || unused[0].From != r.Ref("other") || unused[0].Key.Instance != 1 {
 			t.Fatalf("unused: %+v", unused)
@@ -180,7 +180,7 @@ func TestInstanceEnds(t *testing.T) {
 		q.ExpectNothing(time.Millisecond)
 		p.Reply(held, `{"content":[]}`)
 		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(x); got.Err != nil {
 			t.Error(got.Err)
 		}
@@ -200,11 +200,11 @@ func TestIdleInstanceEndsUnlessAQuestionIsOpen(t *testing.T) {
 		q := r.grow()
 		m := q.Expect("tools/call")
 		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-		r.Rest()
+		r.WaitIdle()
 		q.Reply(m, `{"content":[]}`)
 		unused := func() []*client.Unused { return testrig.Of[*client.Unused](&r.catalog.Log) }
 		time.Sleep(5 * client.InstanceRest)
-		r.Rest()
+		r.WaitIdle()
 		if got := unused(); len(got) != 0 {
 			t.Fatalf("ended while a user is asked: %+v", got[0])
 		}
@@ -213,17 +213,17 @@ func TestIdleInstanceEndsUnlessAQuestionIsOpen(t *testing.T) {
 		p.ExpectAnswer(question)
 		p.Reply(held, `{"content":[]}`)
 		time.Sleep(2*client.InstanceRest + time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if got := unused(); len(got) == 0 || got[0].Key.Instance != 1 {
 			t.Fatalf("unused: %+v", got)
 		}
 	})
 	run(t, func(o *client.Options) { shared(o); o.Linger = 0 }, func(r *rig) {
 		p, up := mcptest.NewPeer(r.T)
-		r.dials <- dial{up: remote{up}}
+		r.dials <- dial{up: urlUpstream{up}}
 		p.Handshake(`{"tools":{}}`)
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		r.call("one")
 		r.call("two")
 		p.Expect("tools/call")
@@ -235,11 +235,11 @@ func TestIdleInstanceEndsUnlessAQuestionIsOpen(t *testing.T) {
 			Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1},
 		})
 		q, up := mcptest.NewPeer(r.T)
-		r.others <- dial{up: remote{up}}
+		r.others <- dial{up: urlUpstream{up}}
 		q.Handshake(`{"tools":{}}`)
 		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
 		time.Sleep(client.InstanceRest + time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if got := testrig.Of[*client.Unused](&r.catalog.Log); len(got) == 0 || got[0].Key.Instance != 1 {
 			t.Fatalf("unused: %+v", got)
 		}
@@ -254,10 +254,10 @@ func TestInstanceCannotBeHad(t *testing.T) {
 		r.call("two")
 		m := p.Expect("tools/call")
 		time.Sleep(client.Patience)
-		r.Rest()
+		r.WaitIdle()
 		r.wanted()[0].Fail(protocol.Overloaded("instances", time.Minute))
 		time.Sleep(client.InstanceRetry)
-		r.Rest()
+		r.WaitIdle()
 		if n := len(r.wanted()); n != 2 {
 			t.Errorf("asked %d times", n)
 		}
@@ -275,7 +275,7 @@ func TestQuestionDuringTheStart(t *testing.T) {
 		p.Handshake(`{"tools":{}}`)
 		p.Expect("tools/list")
 		p.Ask(jsonrpc.ID{}, question, "roots/list", `{}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := asked(&r.one); len(got) != 1 || got[0].Exchange != x {
 			t.Errorf("asked %+v", got)
 		}
@@ -292,10 +292,10 @@ func TestQuestionDuringTheStart(t *testing.T) {
 func TestRemoteServerHasASessionForEachCall(t *testing.T) {
 	run(t, shared, func(r *rig) {
 		p, up := mcptest.NewPeer(r.T)
-		r.dials <- dial{up: remote{up}}
+		r.dials <- dial{up: urlUpstream{up}}
 		p.Handshake(`{"tools":{}}`)
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		r.call("one")
 		x := r.call("two")
 		p.Expect("tools/call")
@@ -307,13 +307,13 @@ func TestRemoteServerHasASessionForEachCall(t *testing.T) {
 			Ref: ref, Key: tenant.Key{Share: tenant.ByTenant, Instance: 1},
 		})
 		q, up := mcptest.NewPeer(r.T)
-		r.others <- dial{up: remote{up}}
+		r.others <- dial{up: urlUpstream{up}}
 		q.Handshake(`{"tools":{}}`)
 		q.Expect("tools/call")
 		q.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
 		q.Expect("tools/list")
 		q.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := asked(&r.two); len(got) != 1 || got[0].Exchange != x {
 			t.Errorf("asked %+v", got)
 		}
@@ -342,7 +342,7 @@ func TestServerWithoutSessionsIsProbed(t *testing.T) {
 			p.Refuse(m, -32601, "what?")
 		}, protocol.V20251125},
 		"trouble": {func(p *mcptest.Peer, m jsonrpc.Message) {
-			p.Send(transport.Inbound{Related: m.ID, Err: transport.ErrClosed})
+			p.Send(transport.Inbound{RequestID: m.ID, Err: transport.ErrClosed})
 		}, protocol.V20251125},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -360,7 +360,7 @@ func TestServerWithoutSessionsIsProbed(t *testing.T) {
 					t.Errorf("listed with %s", m.Params)
 				}
 				p.Reply(m, `{"tools":[]}`)
-				r.Rest()
+				r.WaitIdle()
 				if got := r.report(); got.State != client.Ready || got.Facts.Version != tt.want {
 					t.Errorf("report: %+v", got)
 				}
@@ -418,7 +418,7 @@ func TestToolAddedToAnInstance(t *testing.T) {
 		two := q.Expect("tools/call")
 		q.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
 		q.Reply(q.Expect("tools/list"), `{"tools":[{"name":"a"},{"name":"added"}]}`)
-		r.Rest()
+		r.WaitIdle()
 		got := r.report()
 		if got.Key.Instance != 1 || len(got.Lists[catalog.Tools]) != 2 ||
 			!slices.Equal(got.Changed, []catalog.Kind{catalog.Tools}) {
@@ -433,7 +433,7 @@ func TestToolAddedToAnInstance(t *testing.T) {
 		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
 		own := r.forward("two", "tools/call", `{"name":"b"}`)
 		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		for _, x := range []*request.Exchange{first, second, added, again, own} {
 			if got := r.outcome(x); got.Err != nil {
 				t.Errorf("call %d: %v", x.ID, got.Err)

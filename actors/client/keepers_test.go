@@ -37,14 +37,14 @@ func TestStatusOfATaskReachesItsKeeper(t *testing.T) {
 		says := func() {
 			t.Helper()
 			p.Notify(jsonrpc.ID{}, "notifications/tasks/status", working)
-			r.Rest()
+			r.WaitIdle()
 		}
 		says()
 		r.stays("one", "tools/call", `{"name":"a","task":{}}`)
 		p.Reply(p.Expect("tools/call"), `{"task":{"taskId":"t-1"}}`)
 		r.stays("two", "tools/call", `{"name":"a","task":{}}`)
 		p.Reply(p.Expect("tools/call"), `{"task":{"taskId":"t-2"}}`)
-		r.Rest()
+		r.WaitIdle()
 		says()
 		if one, two := statuses(&r.one), statuses(&r.two); !slices.Equal(one, []string{working}) ||
 			len(two) != 0 {
@@ -54,7 +54,7 @@ func TestStatusOfATaskReachesItsKeeper(t *testing.T) {
 		p = r.ready(`{"tools":{}}`)
 		r.stays("one", "tasks/get", `{"taskId":"t-1"}`)
 		p.Reply(p.Expect("tasks/get"), working)
-		r.Rest()
+		r.WaitIdle()
 		says()
 		if one := statuses(&r.one); len(one) != 2 {
 			t.Errorf("after a restart it was told %v", one)

@@ -37,7 +37,7 @@ func TestEarlyQuestionsAreCounted(t *testing.T) {
 		p := r.ready(`{"tools":{}}`)
 		p.Ask(jsonrpc.ID{}, jsonrpc.IntID(1), "sampling/createMessage", params)
 		p.Ask(jsonrpc.ID{}, jsonrpc.IntID(2), "sampling/createMessage", params)
-		r.Rest()
+		r.WaitIdle()
 		if bytes() != 2*one {
 			r.T.Errorf("%d bytes count, want %d", bytes(), 2*one)
 		}
@@ -46,7 +46,7 @@ func TestEarlyQuestionsAreCounted(t *testing.T) {
 			r.T.Error("a question waits for which the tenant has no room")
 		}
 		p.Notify(jsonrpc.ID{}, "notifications/cancelled", `{"requestId":2}`)
-		r.Rest()
+		r.WaitIdle()
 		if bytes() != one {
 			r.T.Errorf("%d bytes count after one was taken back, want %d", bytes(), one)
 		}
@@ -68,7 +68,7 @@ func TestEarlyQuestionsAreCounted(t *testing.T) {
 			run(t, change, func(r *rig) {
 				waits(r)
 				end(r)
-				r.Rest()
+				r.WaitIdle()
 				if bytes() != 0 {
 					t.Errorf("%d bytes count", bytes())
 				}
@@ -100,7 +100,7 @@ func TestRememberedSubscriptionsAreCounted(t *testing.T) {
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		r.setIntent(client.SubscriptionIntent{Session: "two", URIs: uris[:1]})
-		r.Rest()
+		r.WaitIdle()
 		if bytes() != all {
 			t.Errorf("%d bytes count, want %d", bytes(), all)
 		}
@@ -108,12 +108,12 @@ func TestRememberedSubscriptionsAreCounted(t *testing.T) {
 		r.send(client.Describe{})
 		p = r.server()
 		p.Handshake(`{"tools":{},"resources":{"subscribe":true}}`)
-		r.Rest()
+		r.WaitIdle()
 		if bytes() != all {
 			t.Errorf("%d bytes count after a crash, want %d", bytes(), all)
 		}
 		r.send(client.Detach{Ref: r.Ref("one")})
-		r.Rest()
+		r.WaitIdle()
 		if want := int64(len(uris[0])); bytes() != want {
 			t.Errorf("%d bytes count for the other session, want %d", bytes(), want)
 		}
@@ -163,8 +163,8 @@ func TestAnswersOfClientsCount(t *testing.T) {
 				r.send(&request.Forward{Exchange: x})
 				p.Expect("tools/call")
 				p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-				r.Rest()
-				counts := func() bool { r.Rest(); return account.Total() >= int64(len(large)) }
+				r.WaitIdle()
+				counts := func() bool { r.WaitIdle(); return account.Total() >= int64(len(large)) }
 				ends(r, p, func(id jsonrpc.ID) {
 					a := &client.Answer{Question: id, Result: large}
 					if a.Count(account); !counts() {
@@ -172,7 +172,7 @@ func TestAnswersOfClientsCount(t *testing.T) {
 					}
 					r.send(a)
 				}, counts)
-				r.Rest()
+				r.WaitIdle()
 				if x.Settle(request.Outcome{Ending: request.Cancelled}); account.Total() != 0 {
 					t.Errorf("%d bytes count in the end", account.Total())
 				}
@@ -204,7 +204,7 @@ func TestAnswersThatWaitCountTogether(t *testing.T) {
 			a := &client.Answer{Question: id, Result: large}
 			a.Count(account)
 			r.send(a)
-			r.Rest()
+			r.WaitIdle()
 			if got, want := account.Total(), int64((n+1)*len(large)); got < want {
 				t.Errorf("%d bytes of %d answers count, want %d", got, n+1, want)
 			}
@@ -213,7 +213,7 @@ func TestAnswersThatWaitCountTogether(t *testing.T) {
 		for _, id := range questions {
 			p.ExpectAnswer(id)
 		}
-		r.Rest()
+		r.WaitIdle()
 		if x.Settle(request.Outcome{Ending: request.Cancelled}); account.Total() != 0 {
 			t.Errorf("%d bytes count in the end", account.Total())
 		}
@@ -231,7 +231,7 @@ func TestNotificationsThatNobodyHandlesCountNoMore(t *testing.T) {
 			Method: "notifications/x", Kept: account.Count(quota.Requests, 1000),
 		})
 		letGo()
-		r.Rest()
+		r.WaitIdle()
 		if n := account.Holding().Kinds[quota.Requests]; n != 0 {
 			t.Errorf("%d bytes count in the end", n)
 		}

@@ -22,7 +22,7 @@ func TestEndedConnectionIsNotReady(t *testing.T) {
 		if err := otp.DeleteChild(r.T.Context(), r.Tree.Ref(), "conn"); err != nil {
 			t.Fatal(err)
 		}
-		r.Rest()
+		r.WaitIdle()
 		if n := known.ReadyCount(); n != 0 {
 			t.Errorf("%d ready after the end", n)
 		}

@@ -60,7 +60,7 @@ func TestLogLinesBehindTheAnswer(t *testing.T) {
 				began := time.Now()
 				p.Reply(m, `{"content":[]}`)
 				say(p, jsonrpc.ID{})
-				r.Rest()
+				r.WaitIdle()
 				if tt.then != nil {
 					tt.then(r, p)
 				}
@@ -74,7 +74,7 @@ func TestLogLinesBehindTheAnswer(t *testing.T) {
 				if got.Err != nil || len(x.Sink.(*testrig.Sink).Sent()) != tt.heard {
 					t.Errorf("%v, heard %v", got.Err, x.Sink.(*testrig.Sink).Sent())
 				}
-				r.Rest()
+				r.WaitIdle()
 				if n := len(r.outcomes()); n != 1 {
 					t.Errorf("%d outcomes", n)
 				}

@@ -250,7 +250,7 @@ func (c *Connection) ackTimedOut(l *listenSubscription) {
 // subscribed to the same thing meanwhile. While the server is away, it waits for the server.
 func (c *Connection) listenAgain(m reopenListenDue) {
 	l := m.l
-	if m.attempt != c.attempt || c.paused[l.uri] != l { // instanceStarted has taken its place
+	if m.attempt != c.attempt || c.paused[l.uri] != l { // another has taken its place
 		return
 	}
 	switch {

@@ -67,7 +67,7 @@ func TestListsOfAModernServerAreListenedFor(t *testing.T) {
 		p.Notify(lists.ID, "notifications/tools/list_changed",
 			`{"_meta":{"io.modelcontextprotocol/subscriptionId":`+lists.ID.Raw()+`}}`)
 		p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a"},{"name":"b"}]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := len(r.report().Lists[catalog.Tools]); got != 2 {
 			t.Errorf("%d tools", got)
 		}
@@ -104,7 +104,7 @@ func TestListsThatAreNotAnnouncedAreNotOffered(t *testing.T) {
 			run(t, modern(elicits), func(r *rig) {
 				p, lists := r.announcing()
 				test.answer(p, lists)
-				r.Rest()
+				r.WaitIdle()
 				got := r.report().Facts.Capabilities
 				if got.Has("tools.listChanged") != test.want {
 					t.Errorf("offered %s", got.Raw())
@@ -145,7 +145,7 @@ func TestListenIsOpenedAgain(t *testing.T) {
 // listened to once, when it is ready.
 func TestNextServerIsListenedToOnce(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
-		p := r.remote()
+		p := r.serverAtURL()
 		lists := announced(p)
 		acknowledge(p, lists, `{"toolsListChanged":true}`)
 		p.Reply(lists, `{"resultType":"complete","_meta":{}}`)
@@ -158,9 +158,9 @@ func TestNextServerIsListenedToOnce(t *testing.T) {
 			}
 		}
 		p.Reply(lists, `{"resultType":"complete","_meta":{}}`) // the second time there is a pause
-		r.Rest()
-		forgotten(p)
-		p = r.remote()
+		r.WaitIdle()
+		forgetSession(p)
+		p = r.serverAtURL()
 		acknowledge(p, announced(p), `{"toolsListChanged":true}`)
 		p.ExpectNothing(time.Minute)
 	})
@@ -169,17 +169,17 @@ func TestNextServerIsListenedToOnce(t *testing.T) {
 // A resource that is given up and wanted again during that pause is listened to once.
 func TestResourceIsListenedToOnceAfterAPause(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
-		p := r.remote()
+		p := r.serverAtURL()
 		acknowledge(p, announced(p), `{"toolsListChanged":true}`)
 		r.attach("one")
 		r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
 		for range 2 {
 			listen := p.Expect("subscriptions/listen")
 			acknowledge(p, listen, `{"resourceSubscriptions":["a:1"]}`)
-			r.Rest()
+			r.WaitIdle()
 			p.Reply(listen, `{"resultType":"complete","_meta":{}}`)
 		}
-		r.Rest()
+		r.WaitIdle()
 		r.forward("one", "resources/unsubscribe", `{"uri":"a:1"}`)
 		r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
 		acknowledge(p, p.Expect("subscriptions/listen"), `{"resourceSubscriptions":["a:1"]}`)
@@ -202,20 +202,20 @@ func TestResourceOfAModernServer(t *testing.T) {
 			"notifications"); string(f) != `{"resourceSubscriptions":["a:1"]}` {
 			t.Errorf("listens for %s", listen.Params)
 		}
-		r.Rest()
+		r.WaitIdle()
 		if len(r.outcomes()) != 0 {
 			t.Errorf("agreed before the server has: %v", r.outcomes())
 		}
 		acknowledge(p, listen, `{"resourceSubscriptions":["a:1"]}`)
-		r.Rest()
+		r.WaitIdle()
 		second := r.forward("two", "resources/subscribe", `{"uri":"a:1"}`)
-		r.Rest()
+		r.WaitIdle()
 		if r.outcome(first).Err != nil || r.outcome(second).Err != nil {
 			t.Errorf("outcomes %v %v", r.outcome(first).Err, r.outcome(second).Err)
 		}
 		p.Notify(listen.ID, "notifications/resources/updated",
 			`{"uri":"a:1","_meta":{"io.modelcontextprotocol/subscriptionId":`+listen.ID.Raw()+`}}`)
-		r.Rest()
+		r.WaitIdle()
 		told := testrig.Of[*notification.Dispatch](&r.dispatcher.Log)
 		if len(told) != 1 || told[0].URI != "a:1" ||
 			strings.Contains(string(told[0].Params), "subscriptionId") {
@@ -242,7 +242,7 @@ func TestEndOfASubscriptionOnAPipe(t *testing.T) {
 		r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
 		listen := p.Expect("subscriptions/listen")
 		acknowledge(p, listen, `{"resourceSubscriptions":["a:1"]}`)
-		r.Rest()
+		r.WaitIdle()
 		ended := func(listen jsonrpc.Message) {
 			t.Helper()
 			if id, _ := jsonedit.Get(p.Expect("notifications/cancelled").Params,
@@ -258,7 +258,7 @@ func TestEndOfASubscriptionOnAPipe(t *testing.T) {
 		ended(lists)
 		listen = p.Expect("subscriptions/listen")
 		acknowledge(p, listen, `{"resourceSubscriptions":["a:1"]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(again); got.Err != nil {
 			t.Error(got.Err)
 		}
@@ -292,7 +292,7 @@ func TestResourceThatIsNotGranted(t *testing.T) {
 				acknowledge(p, lists, `{"toolsListChanged":true}`)
 				x := r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
 				answer(p, p.Expect("subscriptions/listen"))
-				r.Rest()
+				r.WaitIdle()
 				got := r.outcome(x)
 				if got.Err == nil {
 					t.Fatal("agreed")
@@ -319,7 +319,7 @@ func TestListensAreRestored(t *testing.T) {
 		r.attach("one")
 		x := r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
 		acknowledge(p, p.Expect("subscriptions/listen"), `{"resourceSubscriptions":["a:1"]}`)
-		r.Rest()
+		r.WaitIdle()
 		if r.outcome(x).Err != nil {
 			t.Fatal(r.outcome(x).Err)
 		}
@@ -343,7 +343,7 @@ func TestListensAreRestored(t *testing.T) {
 		if !seen[`{"toolsListChanged":true}`] || !seen[`{"resourceSubscriptions":["a:1"]}`] {
 			t.Errorf("listens for %v", seen)
 		}
-		r.Rest()
+		r.WaitIdle()
 		if got := r.updates(); !slices.Equal(got, []string{"a:1"}) {
 			t.Errorf("what may have changed meanwhile: told of %v", got)
 		}

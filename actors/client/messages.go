@@ -156,8 +156,8 @@ func (a *Answer) Count(account *quota.Account) {
 	}
 }
 
-// Give counts the answer and sends it to the connection that asked.
-func (a *Answer) Give(p *otp.Process, to otp.Ref, account *quota.Account) {
+// SendTo counts the answer and sends it to the connection that asked.
+func (a *Answer) SendTo(p *otp.Process, to otp.Ref, account *quota.Account) {
 	if a.Count(account); p.Send(to, a) != nil {
 		a.reservation.Release()
 	}
@@ -217,11 +217,11 @@ type Question struct {
 	// Exchange is the call that the question belongs to. It is nil if that is unknown, or the server
 	// asked outside of any call.
 	Exchange *request.Exchange
-	// On is set if Exchange is nil: another call of the same client, on whose stream the client hears
-	// the question.
-	On     *request.Exchange
-	Method string
-	Params jsontext.Value
+	// OtherCall is set if Exchange is nil: another call of the same client, on whose stream the client
+	// hears the question.
+	OtherCall *request.Exchange
+	Method    string
+	Params    jsontext.Value
 }
 
 // Fail refuses a question that the session could not handle, so that the server does not wait.
@@ -293,7 +293,7 @@ type Report struct {
 	At          time.Time
 	Facts       Facts // for Ready
 	Lists       Lists // for Ready
-	Short       [Kinds]Shortfall
+	Shortfalls  [Kinds]Shortfall
 	// Changed are the lists that differ from the last report, or that the server announced as changed.
 	Changed []catalog.Kind
 }

@@ -24,14 +24,14 @@ func TestToolsWithInvalidMirrorsAreNotListed(t *testing.T) {
 			p := r.server()
 			p.Reply(p.Expect("server/discover"), discovered)
 			p.Reply(p.Expect("tools/list"), `{"resultType":"complete",`+tools+`}`)
-			r.Rest()
+			r.WaitIdle()
 			p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
 			p.Reply(p.Expect("tools/list"), `{"resultType":"complete",`+tools+`}`)
-			r.Rest()
+			r.WaitIdle()
 			p.Notify(jsonrpc.ID{}, "notifications/tools/list_changed", "")
 			p.Refuse(p.Expect("tools/list"), -32603, "not now")
 			p.Reply(p.Expect("tools/list"), `{"resultType":"complete",`+tools+`}`)
-			r.Rest()
+			r.WaitIdle()
 			list := r.report().Lists[catalog.Tools]
 			if len(list) != 1 || !strings.Contains(string(list[0]), `"good"`) {
 				t.Errorf("listed %s", list)
@@ -53,7 +53,7 @@ func TestToolsWithInvalidMirrorsAreNotListed(t *testing.T) {
 			p := r.server()
 			p.Handshake(`{"tools":{}}`)
 			p.Reply(p.Expect("tools/list"), `{`+tools+`}`)
-			r.Rest()
+			r.WaitIdle()
 			if list := r.report().Lists[catalog.Tools]; len(list) != 2 || len(events(r)) != 0 {
 				t.Errorf("listed %s, told %v", list, events(r))
 			}

@@ -73,7 +73,7 @@ func TestObstacleIsNotTriedAgain(t *testing.T) {
 				p := r.server()
 				p.Send(failure(p.Expect(c.method), c.err))
 				p.ExpectClosed()
-				r.Rest()
+				r.WaitIdle()
 				got := r.report()
 				end := client.EndingOf(got.Cause)
 				if got.State != client.Quarantined || !end.Permanent || end.Cause != c.cause ||
@@ -105,12 +105,12 @@ func TestObstacleOfACall(t *testing.T) {
 			x := r.call("one")
 			p.Send(failure(p.Expect("tools/call"), missing()))
 			p.ExpectClosed()
-			r.Rest()
+			r.WaitIdle()
 			want := client.Ready
 			if mended {
 				p = r.ready(`{"tools":{}}`)
 				p.Reply(p.Expect("tools/call"), `{"content":[]}`)
-				r.Rest()
+				r.WaitIdle()
 				if err := r.outcome(x).Err; err != nil {
 					t.Error(err)
 				}
@@ -119,7 +119,7 @@ func TestObstacleOfACall(t *testing.T) {
 				p.Send(failure(p.Expect("initialize"), missing()))
 				want = client.Quarantined
 			}
-			r.Rest()
+			r.WaitIdle()
 			got := r.report()
 			if got.State != want {
 				t.Errorf("report: %v, want %v", got.State, want)
@@ -150,7 +150,7 @@ func TestRefusalThatMayPass(t *testing.T) {
 			p := r.ready(`{"tools":{}}`)
 			x := r.call("one")
 			p.Send(failure(p.Expect("tools/call"), err))
-			r.Rest()
+			r.WaitIdle()
 			if got := r.report(); got.State != client.Ready || r.outcome(x).Err == nil {
 				t.Errorf("report: %v", got.State)
 			}
@@ -198,7 +198,7 @@ func TestAnswerInARevisionOfNobody(t *testing.T) {
 				p := r.server()
 				p.Reply(p.Expect(tt.method), tt.answer)
 				p.ExpectClosed()
-				r.Rest()
+				r.WaitIdle()
 				got := r.report()
 				end := client.EndingOf(got.Cause)
 				if got.State != client.Quarantined || !end.Permanent {

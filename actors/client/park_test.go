@@ -18,7 +18,7 @@ import (
 
 // sessionful is a remote server whose sessions outlive their connections.
 type sessionful struct {
-	remote
+	urlUpstream
 	session string // that the server gave
 	left    *string
 	taken   *string // "=" before it when the standing stream was opened too
@@ -43,7 +43,7 @@ func own(o *client.Options) {
 func (r *parking) dial() *mcptest.Peer {
 	r.T.Helper()
 	p, up := mcptest.NewPeer(r.T)
-	r.dials <- dial{up: sessionful{remote{up}, "secret", &r.left, &r.taken}}
+	r.dials <- dial{up: sessionful{urlUpstream{up}, "secret", &r.left, &r.taken}}
 	return p
 }
 
@@ -51,12 +51,12 @@ func (r *parking) dial() *mcptest.Peer {
 func (r *parking) ready() *mcptest.Peer {
 	r.T.Helper()
 	p := r.dial()
-	p.Handshake(watches)
+	p.Handshake(resourceCapabilities)
 	r.lists(p)
 	r.attach("one")
 	r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 	p.Reply(p.Expect("resources/subscribe"), `{}`)
-	r.Rest()
+	r.WaitIdle()
 	return p
 }
 
@@ -66,7 +66,7 @@ func (r *parking) lists(p *mcptest.Peer) {
 	p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
 	p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
 	p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
-	r.Rest()
+	r.WaitIdle()
 }
 
 // records returns the numbers of records by kind.
@@ -119,7 +119,7 @@ func TestSessionOfASilentClientIsParked(t *testing.T) {
 			Session: "one", URIs: []string{"test://x"}, Missed: true,
 		})
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		if len(granted) != 1 || <-granted != nil || r.taken != "=secret" {
 			t.Errorf("granted %d, went on with %q", len(granted), r.taken)
 		}
@@ -150,7 +150,7 @@ func TestParkedSessionThatIsForgotten(t *testing.T) {
 		p = r.dial()
 		p.Expect("tools/list")
 		p.Close(streamable.ErrSessionLost)
-		r.Rest()
+		r.WaitIdle()
 		p = r.dial()
 		p.Handshake(`{"tools":{}}`)
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
@@ -174,13 +174,13 @@ func TestRestartEndsAParkedSession(t *testing.T) {
 		time.Sleep(time.Minute)
 		p.ExpectClosed()
 		ends := r.dial()
-		r.send(client.Restart{Why: client.ByOperator(false, "incident")})
-		r.Rest()
+		r.send(client.Restart{Why: client.EndedByOperator(false, "incident")})
+		r.WaitIdle()
 		ends.ExpectClosed()
 		if r.taken != "secret" {
 			t.Errorf("ended the session %q", r.taken)
 		}
-		r.dial().Handshake(watches)
+		r.dial().Handshake(resourceCapabilities)
 	})
 }
 
@@ -192,7 +192,7 @@ func TestParkedSessionEnds(t *testing.T) {
 		r.send(client.Release{Ref: r.Ref("one")})
 		p.Reply(p.Expect("resources/unsubscribe"), `{}`)
 		time.Sleep(time.Minute)
-		r.Rest()
+		r.WaitIdle()
 		before := len(r.closed)
 		r.Send("one", otp.Normal)
 		time.Sleep(client.Reattach + time.Second)
@@ -221,7 +221,7 @@ func TestReleaseWithoutParking(t *testing.T) {
 		p.Refuse(p.Expect("server/discover"), -32601, "what?")
 		p.Expect("notifications/initialized")
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		r.attach("one")
 		r.send(client.Release{Ref: r.Ref("one")})
 		if time.Sleep(client.Reattach + time.Second); unused(r) == 0 {
@@ -233,7 +233,7 @@ func TestReleaseWithoutParking(t *testing.T) {
 		r.dials <- dial{up: streaming{up}}
 		p.Handshake(`{"tools":{}}`)
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		r.attach("one")
 		r.send(client.Release{Ref: r.Ref("one")})
 		if time.Sleep(time.Hour); unused(r) != 0 || r.report().State != client.Ready {
@@ -276,12 +276,12 @@ func TestConnectionStaysForThoseWhoListen(t *testing.T) {
 		}
 		for n := range 3 {
 			time.Sleep(time.Minute + time.Second)
-			r.Rest()
+			r.WaitIdle()
 			if len(asks()) != n+1 {
 				t.Fatalf("asked %d times", len(asks()))
 			}
 			asks()[n].Reply(n < 2)
-			r.Rest()
+			r.WaitIdle()
 		}
 		if got := testrig.Of[*client.Unused](&r.catalog.Log); len(got) != 1 || got[0].Why != "unused" {
 			t.Errorf("unused: %+v", got)
@@ -299,7 +299,7 @@ func TestRemoteServerThatNothingNeedsSleeps(t *testing.T) {
 		p := r.dial()
 		p.Handshake(`{"tools":{}}`)
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		r.attach("one")
 		time.Sleep(2 * time.Minute)
 		p.ExpectClosed()

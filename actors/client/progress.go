@@ -66,7 +66,7 @@ func (c *Connection) progress(m jsonrpc.Message) {
 func (c *Connection) relay(f *inflightRequest, params jsontext.Value) {
 	const method = "notifications/progress"
 	x := f.x
-	params, ok := x.Progress.Next(params)
+	params, ok := x.Progress.Accept(params)
 	if !ok {
 		c.undelivered(method, "invalid")
 		return

@@ -37,13 +37,13 @@ func (c *Connection) question(in transport.Inbound) {
 		c.reply(m.Method, jsonrpc.Response(m.ID, jsontext.Value("{}")))
 		return
 	}
-	c.asksDuring(c.calls.get(in.Related), m)
+	c.asksDuring(c.calls.get(in.RequestID), m)
 	if err := c.mayAsk(m); err != nil {
 		c.decline(in, err)
 		return
 	}
 	q := &Question{From: c.p.Self(), Server: c.o.Server, ID: m.ID, Method: m.Method, Params: m.Params}
-	to, session, ok := c.addressee(q, in.Related)
+	to, session, ok := c.addressee(q, in.RequestID)
 	if !ok {
 		if !c.holdQuestion(in) {
 			c.early.Refused(m.Method, false)
@@ -55,7 +55,7 @@ func (c *Connection) question(in transport.Inbound) {
 		c.refuse(m.ID, m.Method, err)
 		return
 	}
-	if in.Related.IsZero() && q.Exchange != nil {
+	if in.RequestID.IsZero() && q.Exchange != nil {
 		c.asksDuring(c.inflightOf(q.Exchange.ID), m)
 	}
 	o := &openQuestion{ID: m.ID, Method: m.Method, To: answerer{Owner: to}, Since: c.p.Now()}
@@ -63,8 +63,8 @@ func (c *Connection) question(in transport.Inbound) {
 	case x != nil:
 		o.Call, o.Of, o.Client = x.ID, questions.Caller{Session: x.Session, Asker: asker(x)}, x.Version
 		o.OnlyDuringCall = x.Version.Has(protocol.MultiRoundTrip)
-	case q.On != nil:
-		o.Client = q.On.Version
+	case q.OtherCall != nil:
+		o.Client = q.OtherCall.Version
 	}
 	if err := c.translateQuestion(q, o); err != nil {
 		c.refuse(m.ID, m.Method, err)
@@ -78,7 +78,7 @@ func (c *Connection) question(in transport.Inbound) {
 		c.early.AskedOutside(m.Method, session)
 	}
 	c.questions.Add(o)
-	if c.remote() && in.Related.IsZero() {
+	if c.remote() && in.RequestID.IsZero() {
 		o.Same = sameQuestion(m)
 		c.o.Known.questionOpened(o.Same, c.p.Now())
 	}

@@ -62,7 +62,7 @@ func TestRefusalReachesTheServer(t *testing.T) {
 		r.call("one")
 		p.Expect("tools/call")
 		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-		r.Rest()
+		r.WaitIdle()
 		r.send(&client.Answer{Question: question, Err: &jsonrpc.Error{Code: -1, Message: "no"}})
 		if a := p.ExpectAnswer(question); a.Error == nil || a.Error.Code != -1 {
 			t.Errorf("answered %v", a.Error)
@@ -78,9 +78,9 @@ func TestAnswersThatAServerDoesNotReadAreTold(t *testing.T) {
 			for n := range 5000 {
 				p.Ask(jsonrpc.ID{}, jsonrpc.IntID(first+uint64(n)), method, `{}`)
 			}
-			r.Rest()
+			r.WaitIdle()
 			time.Sleep(drops.Every)
-			r.Rest()
+			r.WaitIdle()
 			dropped := testrig.Of[telemetry.ReplyDropped](&r.Events)
 			if len(dropped) == 0 {
 				t.Fatalf("%s: none was dropped", method)
@@ -119,7 +119,7 @@ func TestQuestionsThatAreRefused(t *testing.T) {
 		for n := range client.MaxQuestions {
 			p.Ask(jsonrpc.ID{}, jsonrpc.StringID(fmt.Sprint(n)), "elicitation/create", `{}`)
 		}
-		r.Rest()
+		r.WaitIdle()
 		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
 		refused("too many at once")
 		r.send(&client.Answer{Question: jsonrpc.StringID("1"), Result: jsontext.Value(`{}`)})
@@ -145,7 +145,7 @@ func TestAskingServerHasOneClientAtATime(t *testing.T) {
 		p.Reply(first, `{}`)
 		p.Expect("tools/call")
 		p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := asked(&r.two); len(got) != 1 || got[0].Exchange != second {
 			t.Errorf("asked %v", got)
 		}
@@ -196,8 +196,8 @@ func TestQuestionIsPutWhereTheClientReads(t *testing.T) {
 				sinks[i], calls[i].Sink = calls[i].Sink, gone{calls[i].Sink}
 			}
 			p.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-			r.Rest()
-			if got := asked(&r.one); len(got) != 1 || got[0].On != calls[c.want] {
+			r.WaitIdle()
+			if got := asked(&r.one); len(got) != 1 || got[0].OtherCall != calls[c.want] {
 				t.Errorf("%v have left: asked %+v, want on the stream of call %d", c.left, got, c.want)
 			}
 			r.send(&client.Answer{Question: question, Result: jsontext.Value(`{}`)})
@@ -228,7 +228,7 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 				x := r.call("one")
 				m := p.Expect("tools/call")
 				p.Ask(m.ID, question, "elicitation/create", `{}`)
-				r.Rest()
+				r.WaitIdle()
 				end(r, p, x)
 				if got := testrig.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 ||
 					got[0].Question != question || got[0].From != r.Ref("conn") {
@@ -248,7 +248,7 @@ func TestQuestionOfAWithdrawnCallIsAnswered(t *testing.T) {
 		x := r.call("one")
 		m := p.Expect("tools/call")
 		p.Ask(m.ID, question, "elicitation/create", `{}`)
-		r.Rest()
+		r.WaitIdle()
 		r.send(&request.Withdraw{ID: x.ID, Reason: "client"})
 		p.Expect("notifications/cancelled")
 		if a := p.ExpectAnswer(question); a.Error == nil ||
@@ -287,9 +287,9 @@ func TestAnswerEndsItsQuestions(t *testing.T) {
 				}
 				p.Ask(related, question, "elicitation/create",
 					`{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`)
-				r.Rest()
+				r.WaitIdle()
 				p.Reply(m, `{"content":[]}`)
-				r.Rest()
+				r.WaitIdle()
 				withdrawn := testrig.Of[*client.Withdrawn](&r.one.Log)
 				if tt.ends != (len(withdrawn) == 1) || r.outcome(x).Err != nil {
 					t.Errorf("withdrawn %v, outcome %v", withdrawn, r.outcome(x).Err)

@@ -26,7 +26,7 @@ func (r *rig) flood(n int, say func(p *mcptest.Peer, i int)) (heard func() int) 
 		p.Notify(jsonrpc.ID{}, "notifications/message", `{"level":"info","data":"last"}`)
 	}()
 	return func() int {
-		r.Rest()
+		r.WaitIdle()
 		n := len(testrig.Of[*notification.Dispatch](&r.dispatcher.Log))
 		for _, e := range testrig.Of[telemetry.NotificationDropped](&r.Events) {
 			if e.Reason == "queue_full" {
@@ -109,7 +109,7 @@ func TestAnswersHaveNoPace(t *testing.T) {
 			r.call("one")
 			p.Reply(p.Expect("tools/call"), `{"content":[]}`)
 		}
-		r.Rest()
+		r.WaitIdle()
 		if took := time.Since(began); took != 0 {
 			t.Errorf("it took %v", took)
 		}

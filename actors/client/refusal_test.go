@@ -43,7 +43,7 @@ func TestServerThatRefusesARevisionIsAskedInAnother(t *testing.T) {
 	says := func(code int64, message, data string) func(m jsonrpc.Message) transport.Inbound {
 		return func(m jsonrpc.Message) transport.Inbound {
 			e := &jsonrpc.Error{Code: code, Message: message, Data: []byte(data)}
-			return transport.Inbound{Related: m.ID, Message: jsonrpc.Failure(m.ID, e)}
+			return transport.Inbound{RequestID: m.ID, Message: jsonrpc.Failure(m.ID, e)}
 		}
 	}
 	status := func(code int, body string) func(m jsonrpc.Message) transport.Inbound {
@@ -82,7 +82,7 @@ func TestServerThatRefusesARevisionIsAskedInAnother(t *testing.T) {
 				p := r.server()
 				initializes(t, p, protocol.V20251125, c.refusal)
 				initializes(t, p, c.want, nil)
-				r.Rest()
+				r.WaitIdle()
 				if got := r.report(); got.State != client.Ready || got.Facts.Version != c.want ||
 					got.Incarnation != 1 {
 					t.Errorf("report: %+v", got)
@@ -104,7 +104,7 @@ func TestServerThatRefusesEveryRevision(t *testing.T) {
 			})
 		}
 		p.ExpectClosed()
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State == client.Ready {
 			t.Errorf("report: %+v", got)
 		}
@@ -144,7 +144,7 @@ func TestProgramThatEndsWithItsRefusal(t *testing.T) {
 		p.Expect("initialize")
 		p.Close(errors.New("exit status 1"))
 		initializes(t, r.server(), protocol.V20250618, nil)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready || got.Facts.Version != protocol.V20250618 ||
 			got.Incarnation != 1 {
 			t.Errorf("report: %+v", got)
@@ -187,7 +187,7 @@ func TestServerOfOneModernRevisionIsFoundOut(t *testing.T) {
 						`{"supported":["`+speaks.String()+`"],"requested":"x"}`))
 				}
 				p.Reply(p.Expect("tools/list"), `{"resultType":"complete","tools":[{"name":"a"}]}`)
-				r.Rest()
+				r.WaitIdle()
 				if got := r.report(); got.State != client.Ready || got.Facts.Version != speaks {
 					t.Errorf("report: %+v", got)
 				}

@@ -25,20 +25,20 @@ import (
 func (r *rig) refusedAnswer(p *mcptest.Peer, during jsonrpc.ID, u streamable.Undelivered) {
 	r.T.Helper()
 	p.Ask(during, question, "elicitation/create", `{"message":"name?"}`)
-	r.Rest()
+	r.WaitIdle()
 	r.send(&client.Answer{Question: question, Result: jsontext.Value(`{"action":"decline"}`)})
 	p.ExpectAnswer(question)
 	u.ID = question
 	p.Send(transport.Inbound{Control: u})
-	r.Rest()
+	r.WaitIdle()
 }
 
 func (r *rig) readyRemote() *mcptest.Peer {
 	r.T.Helper()
-	p := r.remote()
+	p := r.serverAtURL()
 	p.Handshake(`{"tools":{}}`)
 	p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-	r.Rest()
+	r.WaitIdle()
 	r.attach("one")
 	return p
 }
@@ -77,7 +77,7 @@ func TestCallWhoseAnswerIsRefusedEnds(t *testing.T) {
 				if c := p.Expect("notifications/cancelled"); !strings.Contains(string(c.Params), m.ID.Raw()) {
 					t.Errorf("cancelled %s", c.Params)
 				}
-				r.Rest()
+				r.WaitIdle()
 				got := r.outcome(x).Err
 				told := protocol.Translate(got, protocol.V20251125)
 				if !errors.Is(got, protocol.ConditionUpstreamInvalid) ||
@@ -86,7 +86,7 @@ func TestCallWhoseAnswerIsRefusedEnds(t *testing.T) {
 					t.Errorf("the caller is told %s %s", told.Message, told.Data)
 				}
 				p.Reply(m, `{"content":[]}`) // too late
-				r.Rest()
+				r.WaitIdle()
 				r.outcome(x)
 			})
 		})
@@ -104,7 +104,7 @@ func TestCallWhoseRefusalIsRefusedEnds(t *testing.T) {
 		p.Send(transport.Inbound{Control: streamable.Undelivered{ID: question, Err: noSession}})
 		time.Sleep(client.RefusedAnswerWait)
 		p.Expect("notifications/cancelled")
-		r.Rest()
+		r.WaitIdle()
 		r.outcome(x)
 	})
 }
@@ -123,13 +123,13 @@ func TestRefusedAnswersShareATimer(t *testing.T) {
 			p.Send(transport.Inbound{Control: streamable.Undelivered{ID: id, Err: noSession}})
 			time.Sleep(client.RefusedAnswerWait / 50)
 		}
-		r.Rest()
+		r.WaitIdle()
 		const told = 1 // the timer of the answers that the log has yet to count
 		if got := r.timers() - before; got > told+1 {
 			t.Errorf("%d timers more, want one of the call", got)
 		}
 		p.Reply(m, `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.timers() - before; got > told {
 			t.Errorf("%d timers more in the end, want none of the call", got)
 		}
@@ -150,7 +150,7 @@ func TestCallThatAsksSomethingElseGoesOn(t *testing.T) {
 			first, next := jsonrpc.StringID("first"), jsonrpc.StringID("next")
 			ask := func(id jsonrpc.ID) { p.Ask(m.ID, id, "elicitation/create", `{"message":"name?"}`) }
 			answer := func(id jsonrpc.ID) {
-				r.Rest()
+				r.WaitIdle()
 				r.send(&client.Answer{Question: id, Result: jsontext.Value(`{"action":"decline"}`)})
 				p.ExpectAnswer(id)
 			}
@@ -171,7 +171,7 @@ func TestCallThatAsksSomethingElseGoesOn(t *testing.T) {
 			p.ExpectNothing(3 * client.RefusedAnswerWait)
 		}
 		p.Reply(m, `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(x); got.Err != nil {
 			t.Error(got.Err)
 		}
@@ -212,7 +212,7 @@ func TestCallWhoseServerGoesOnGoesOn(t *testing.T) {
 					p.ExpectNothing(time.Second)
 				}
 				p.Reply(m, `{"content":[]}`)
-				r.Rest()
+				r.WaitIdle()
 				if got := r.outcome(x); got.Err != nil {
 					t.Error(got.Err)
 				}
@@ -237,7 +237,7 @@ func TestCallOfWhichProgressIsReportedGoesOn(t *testing.T) {
 			p.ExpectNothing(client.RefusedAnswerWait / 2)
 		}
 		p.Reply(m, `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(x); got.Err != nil {
 			t.Error(got.Err)
 		}

@@ -28,7 +28,7 @@ func TestSubscriptionIsOpenedAgainUntilItIsInForce(t *testing.T) {
 		for _, label := range []string{"resource", "lists"} {
 			t.Run(label+" "+name, func(t *testing.T) {
 				run(t, modern(elicits), func(r *rig) {
-					p := r.remote()
+					p := r.serverAtURL()
 					lists := announced(p)
 					acknowledge(p, lists, `{"toolsListChanged":true}`)
 					r.attach("one")
@@ -38,11 +38,11 @@ func TestSubscriptionIsOpenedAgainUntilItIsInForce(t *testing.T) {
 						listen = p.Expect("subscriptions/listen")
 						acknowledge(p, listen, `{"resourceSubscriptions":["a:1"]}`)
 					}
-					r.Rest()
+					r.WaitIdle()
 					p.Reply(listen, `{"resultType":"complete","_meta":{}}`)
 					again := nextListen(p)
 					p.Send(failure(again, cause))
-					r.Rest()
+					r.WaitIdle()
 					again = nextListen(p)
 					if label == "resource" {
 						p.Refuse(again, -32000, "not yet")
@@ -59,7 +59,7 @@ func TestSubscriptionIsOpenedAgainUntilItIsInForce(t *testing.T) {
 // whose pause ends while it is away.
 func TestServerThatWasAwayIsListenedTo(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
-		p := r.remote()
+		p := r.serverAtURL()
 		lists := announced(p)
 		acknowledge(p, lists, `{"toolsListChanged":true}`)
 		r.attach("one")
@@ -68,18 +68,18 @@ func TestServerThatWasAwayIsListenedTo(t *testing.T) {
 		acknowledge(p, listen, `{"resourceSubscriptions":["a:1"]}`)
 		r.call("one")
 		p.Expect("tools/call")
-		r.Rest()
+		r.WaitIdle()
 		p.Reply(listen, `{"resultType":"complete","_meta":{}}`)
 		p.Send(failure(nextListen(p), errRefused))
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Backoff {
 			t.Fatalf("state %v", got.State)
 		}
 		p.Reply(lists, `{"resultType":"complete","_meta":{}}`)
-		r.Rest()
+		r.WaitIdle()
 		r.send(client.Redial{})
 		p.Reply(p.Expect("server/discover"), discovered)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report(); got.State != client.Ready {
 			t.Fatalf("state %v", got.State)
 		}
@@ -94,10 +94,10 @@ func TestServerThatWasAwayIsListenedTo(t *testing.T) {
 // A server whose HTTP status says that it does not know the method is not asked again.
 func TestServerThatDoesNotKnowListenIsAskedOnce(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
-		p := r.remote()
+		p := r.serverAtURL()
 		lists := announced(p)
 		p.Send(failure(lists, &streamable.StatusError{Status: http.StatusMethodNotAllowed}))
-		r.Rest()
+		r.WaitIdle()
 		if r.report().Facts.Capabilities.Has("tools.listChanged") {
 			t.Error("changes of tools are still offered")
 		}
@@ -108,13 +108,13 @@ func TestServerThatDoesNotKnowListenIsAskedOnce(t *testing.T) {
 // A subscription that the server does not confirm in time is opened again, if it was in force.
 func TestSubscriptionThatIsNotConfirmedIsOpenedAgain(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
-		p := r.remote()
+		p := r.serverAtURL()
 		acknowledge(p, announced(p), `{"toolsListChanged":true}`)
 		r.attach("one")
 		r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
 		listen := p.Expect("subscriptions/listen")
 		acknowledge(p, listen, `{"resourceSubscriptions":["a:1"]}`)
-		r.Rest()
+		r.WaitIdle()
 		p.Reply(listen, `{"resultType":"complete","_meta":{}}`)
 		p.Expect("subscriptions/listen")
 		p.Expect("notifications/cancelled")
@@ -129,10 +129,10 @@ func TestResourceIsSubscribedOnceAtALegacyServer(t *testing.T) {
 		r.attach("one")
 		r.attach("two")
 		one := r.forward("one", "resources/subscribe", `{"uri":"a:1"}`)
-		r.Rest()
+		r.WaitIdle()
 		two := r.forward("two", "resources/subscribe", `{"uri":"a:1"}`)
 		p.Reply(nextListen(p), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		if r.outcome(one).Err != nil || r.outcome(two).Err != nil {
 			t.Errorf("one: %v, two: %v", r.outcome(one).Err, r.outcome(two).Err)
 		}
@@ -152,7 +152,7 @@ func TestResourcesBeyondTheBoundAreListenedToLater(t *testing.T) {
 		modern(elicits)(o)
 		o.Restore = &client.AbandonedState{Sessions: map[string]otp.Ref{"one": o.Catalog}, URIs: uris}
 	}, func(r *rig) {
-		p := r.remote()
+		p := r.serverAtURL()
 		for m, n := announced(p), 1; ; m, n = nextListen(p), n+1 {
 			granted, _ := jsonedit.Get(m.Params, "notifications")
 			acknowledge(p, m, string(granted))
@@ -187,7 +187,7 @@ func TestRefusalThatComesLateIsNoSubscription(t *testing.T) {
 		one.Settle(request.Outcome{Err: protocol.Timeout(time.Second)})
 		p.Refuse(m, -32000, "no")
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		if err := r.outcome(two).Err; err != nil {
 			t.Errorf("two: %v", err)
 		}

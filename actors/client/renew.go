@@ -15,8 +15,8 @@ import (
 // was of use is given up when the last pause is reached: the connection ends, and its supervisor
 // counts that.
 const (
-	FirstRenewal = 50 * time.Millisecond
-	LastRenewal  = time.Second
+	FirstRenewalPause = 50 * time.Millisecond
+	MaxRenewalPause   = time.Second
 )
 
 // over turns the end of the transport into the reason for which this incarnation exits. A session
@@ -44,7 +44,7 @@ func (c *Connection) over(err error) error {
 		return nil
 	}
 	if !errors.Is(err, streamable.ErrSessionLost) ||
-		c.state != Ready && c.renewals.gap == LastRenewal {
+		c.state != Ready && c.renewals.gap == MaxRenewalPause {
 		return c.final(err)
 	}
 	c.renew(err)

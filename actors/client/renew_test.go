@@ -22,24 +22,24 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// remote is a server behind a URL.
-type remote struct{ transport.Upstream }
+// urlUpstream is a server behind a URL.
+type urlUpstream struct{ transport.Upstream }
 
-func (remote) Info() transport.Info {
+func (urlUpstream) Info() transport.Info {
 	return transport.Info{Transport: "streamable", URL: "https://tools.example:8443/secret/mcp"}
 }
 
-func (r *rig) remote() *mcptest.Peer {
+func (r *rig) serverAtURL() *mcptest.Peer {
 	r.T.Helper()
 	p, up := mcptest.NewPeer(r.T)
-	r.dials <- dial{up: remote{up}}
+	r.dials <- dial{up: urlUpstream{up}}
 	return p
 }
 
-// forgotten makes a server say that it does not know the session.
-func forgotten(p *mcptest.Peer, calls ...jsonrpc.Message) {
+// forgetSession makes a server say that it does not know the session.
+func forgetSession(p *mcptest.Peer, calls ...jsonrpc.Message) {
 	for _, m := range calls {
-		p.Send(transport.Inbound{Related: m.ID, Err: streamable.ErrSessionLost})
+		p.Send(transport.Inbound{RequestID: m.ID, Err: streamable.ErrSessionLost})
 	}
 	p.Close(streamable.ErrSessionLost)
 }
@@ -49,23 +49,23 @@ func forgotten(p *mcptest.Peer, calls ...jsonrpc.Message) {
 // once. A call that it had taken may have been executed.
 func TestForgottenSessionIsRenewedInPlace(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		taken := r.call("one")
 		p.Expect("tools/call")
 		refused := r.call("one")
-		forgotten(p, p.Expect("tools/call"))
-		r.Rest()
+		forgetSession(p, p.Expect("tools/call"))
+		r.WaitIdle()
 		if got := r.outcome(taken); !errors.Is(got.Err, protocol.ConditionUpstreamLost) ||
 			!strings.Contains(string(protocol.Translate(got.Err, protocol.V20251125).Data),
 				`"maybeExecuted":true`) {
 			t.Errorf("the one it had taken: %v", got.Err)
 		}
 		late := r.call("one")
-		p = r.watched()
+		p = r.readyWithResources()
 		subscribed := p.Expect("resources/subscribe")
 		if string(subscribed.Params) != `{"uri":"test://x"}` {
 			t.Errorf("subscription: %s", subscribed.Params)
@@ -75,19 +75,19 @@ func TestForgottenSessionIsRenewedInPlace(t *testing.T) {
 			t.Errorf("told of %v before the server has agreed", got)
 		}
 		p.Reply(subscribed, `{}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.updates(); !slices.Equal(got, []string{"test://x"}) {
 			t.Errorf("what may have changed meanwhile: told of %v", got)
 		}
 		p.Reply(next, `{"which":"late"}`)
-		forgotten(p, again)
+		forgetSession(p, again)
 		if got := r.outcome(late); string(got.Result) != `{"which":"late"}` {
 			t.Errorf("the one that waited: %v", got.Err)
 		}
 		if got := r.outcome(refused); !errors.Is(got.Err, protocol.ConditionUpstreamLost) {
 			t.Errorf("the one that was refused twice: %v", got.Err)
 		}
-		r.watched().Expect("resources/subscribe")
+		r.readyWithResources().Expect("resources/subscribe")
 		if n := r.Ref("conn").Incarnation(); n != 1 {
 			t.Errorf("incarnation %d", n)
 		}
@@ -103,17 +103,17 @@ func TestForgottenSessionIsRenewedInPlace(t *testing.T) {
 // has done.
 func TestRefusedCallWaitsForTheNextSession(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		x := r.call("one")
 		m := p.Expect("tools/call")
-		p.Send(transport.Inbound{Related: m.ID, Err: streamable.ErrSessionLost})
-		r.Rest()
+		p.Send(transport.Inbound{RequestID: m.ID, Err: streamable.ErrSessionLost})
+		r.WaitIdle()
 		p.ExpectNothing(time.Second)
 		p.Close(streamable.ErrSessionLost)
-		p = r.watched()
+		p = r.readyWithResources()
 		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(x); got.Err != nil {
 			t.Errorf("it ends with %v", got.Err)
 		}
@@ -135,13 +135,13 @@ func TestRenewalsAfterServiceAreAtOnce(t *testing.T) {
 			waited = time.Since(begun)
 			x := r.call("one")
 			p.Reply(p.Expect("tools/call"), `{"content":[]}`)
-			r.Rest()
+			r.WaitIdle()
 			if got := r.outcome(x); got.Err != nil {
 				t.Errorf("a call: %v", got.Err)
 			}
 			time.Sleep(20 * time.Millisecond)
-			forgotten(p)
-			r.Rest()
+			forgetSession(p)
+			r.WaitIdle()
 			return waited
 		}
 		for round := range 2 {
@@ -150,7 +150,7 @@ func TestRenewalsAfterServiceAreAtOnce(t *testing.T) {
 					t.Errorf("round %d: it was begun anew for the %d. time after %v", round, n, waited)
 				}
 			}
-			for serve() < client.LastRenewal/2 { // a longer time is spaced
+			for serve() < client.MaxRenewalPause/2 { // a longer time is spaced
 			}
 			time.Sleep(within)
 		}
@@ -160,10 +160,10 @@ func TestRenewalsAfterServiceAreAtOnce(t *testing.T) {
 		for range 4 {
 			p := r.server()
 			p.Handshake(`{"tools":{}}`)
-			forgotten(p, p.Expect("tools/list"))
+			forgetSession(p, p.Expect("tools/list"))
 		}
 		r.server().Handshake(`{"tools":{}}`)
-		if got, want := time.Since(begun), (1+2+4)*client.FirstRenewal; got != want {
+		if got, want := time.Since(begun), (1+2+4)*client.FirstRenewalPause; got != want {
 			t.Errorf("of no use four times: took %v, want %v", got, want)
 		}
 	})
@@ -175,11 +175,11 @@ func TestRenewalsAreSpaced(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		start := time.Now()
 		for range 8 {
-			forgotten(r.ready(`{"tools":{}}`))
+			forgetSession(r.ready(`{"tools":{}}`))
 		}
 		r.ready(`{"tools":{}}`)
-		if got, want := time.Since(start), (1+2+4+8+16)*client.FirstRenewal+
-			2*client.LastRenewal; got != want {
+		if got, want := time.Since(start), (1+2+4+8+16)*client.FirstRenewalPause+
+			2*client.MaxRenewalPause; got != want {
 			t.Errorf("took %v, want %v", got, want)
 		}
 		if got := r.Ref("conn").Incarnation(); got != 1 {
@@ -190,9 +190,9 @@ func TestRenewalsAreSpaced(t *testing.T) {
 		for range 7 {
 			p := r.server()
 			p.Handshake(`{"tools":{}}`)
-			forgotten(p, p.Expect("tools/list"))
+			forgetSession(p, p.Expect("tools/list"))
 		}
-		r.Rest()
+		r.WaitIdle()
 		if n := r.Ref("conn").Incarnation(); n != 2 {
 			t.Errorf("incarnation %d, want the second when it is of no use", n)
 		}
@@ -203,17 +203,17 @@ func TestRenewalsAreSpaced(t *testing.T) {
 // it forgets each.
 func TestRenewalsOfASlowServerAreSpaced(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		const slow = 3 * client.FirstRenewal
+		const slow = 3 * client.FirstRenewalPause
 		start := time.Now()
 		for range 6 {
 			p := r.server()
 			p.Handshake(`{"tools":{}}`)
 			list := p.Expect("tools/list")
 			time.Sleep(slow)
-			forgotten(p, list)
+			forgetSession(p, list)
 		}
 		r.server().Handshake(`{}`)
-		if got, want := time.Since(start), 6*slow+(1+2+4+8+16)*client.FirstRenewal; got != want {
+		if got, want := time.Since(start), 6*slow+(1+2+4+8+16)*client.FirstRenewalPause; got != want {
 			t.Errorf("took %v, want %v", got, want)
 		}
 	})
@@ -228,16 +228,16 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 		text string
 	}{
 		"initialize cannot be carried": {func(r *rig) {
-			p := r.remote()
-			p.Send(transport.Inbound{Related: p.Expect("initialize").ID, Err: refused})
+			p := r.serverAtURL()
+			p.Send(transport.Inbound{RequestID: p.Expect("initialize").ID, Err: refused})
 		}, "tools.example:8443: initialize: dial tcp: connect: connection refused"},
 		"initialize is refused": {func(r *rig) {
-			p := r.remote()
+			p := r.serverAtURL()
 			p.Refuse(p.Expect("initialize"), -32603, "not today")
 			p.Refuse(p.Expect("server/discover"), -32601, "no such method")
 		}, "not today"},
 		"no answer": {func(r *rig) {
-			r.remote().Expect("initialize")
+			r.serverAtURL().Expect("initialize")
 			time.Sleep(time.Minute)
 		}, "no answer within 1m0s"},
 		"a crash": {func(r *rig) {
@@ -248,19 +248,20 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				play.do(r)
-				r.Rest()
+				r.WaitIdle()
 				x := r.call("one")
 				if err := r.Tree.Shutdown(r.T.Context()); err != nil {
 					t.Error(err)
 				}
-				if got := fmt.Sprint(x.Sink.(*testrig.Sink).End().Error); !strings.Contains(got, play.text) ||
+				if got := fmt.Sprint(x.Sink.(*testrig.Sink).Outcome().Error); !strings.Contains(got,
+					play.text) ||
 					strings.Contains(got, "secret") {
 					t.Errorf("the call: %s, want %q", got, play.text)
 				}
 			})
 			run(t, nil, func(r *rig) {
 				play.do(r)
-				r.Rest()
+				r.WaitIdle()
 				told := slices.ContainsFunc(r.reports(), func(p *client.Report) bool {
 					return p.State == client.Backoff && p.Cause != nil &&
 						strings.Contains(p.Cause.Error(), play.text)
@@ -315,7 +316,7 @@ func TestBrokenAnswerSaysWhatIsWrong(t *testing.T) {
 			run(t, nil, func(r *rig) {
 				p := r.ready(`{"tools":{}}`)
 				x := r.call("one")
-				tt.in.Related = p.Expect("tools/call").ID
+				tt.in.RequestID = p.Expect("tools/call").ID
 				p.Send(tt.in)
 				got := protocol.Translate(r.outcome(x).Err, protocol.V20251125)
 				if got.Code != tt.code {

@@ -34,7 +34,7 @@ func TestToolCallIsReplayedAsConfigured(t *testing.T) {
 						p := r.server()
 						p.Handshake(`{"tools":{}}`)
 						p.Reply(p.Expect("tools/list"), hinted)
-						r.Rest()
+						r.WaitIdle()
 						return p
 					}
 					p := start()
@@ -76,7 +76,7 @@ func TestReplaysAreBounded(t *testing.T) {
 				p.Expect("completion/complete")
 			}
 			p.Close(nil)
-			r.Rest()
+			r.WaitIdle()
 			answered += again + more - want
 			again = want
 			if n := len(r.outcomes()); n != answered {
@@ -94,13 +94,13 @@ func TestReplayThatIsNotSentMayHaveBeenExecuted(t *testing.T) {
 		x := r.forward("one", "completion/complete", `{}`)
 		p.Expect("completion/complete")
 		p.Close(nil)
-		r.Rest()
+		r.WaitIdle()
 		top := r.Tree.Ref()
 		if err := errors.Join(otp.TerminateChild(r.T.Context(), top, "conn"),
 			otp.DeleteChild(r.T.Context(), top, "conn")); err != nil {
 			t.Fatal(err)
 		}
-		r.Rest()
+		r.WaitIdle()
 		got := r.outcome(x)
 		if data := protocol.Translate(got.Err, protocol.V20251125).Data; !strings.Contains(string(data),
 			`"maybeExecuted":true`) {

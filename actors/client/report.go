@@ -70,7 +70,7 @@ func (c *Connection) publish(cause error, changed []catalog.Kind) {
 		Server: c.o.Server, Key: c.o.Key, From: c.p.Self(), Incarnation: c.p.Incarnation(),
 		State: c.state, Cause: cause, Away: c.absence.away, GaveUp: c.gaveUp,
 		Channel: c.info().Transport == transport.SSE, Early: c.early.WantsSession(), Lacks: lacks,
-		Closed: closed, At: c.started, Facts: facts, Lists: c.listing.lists, Short: short,
+		Closed: closed, At: c.started, Facts: facts, Lists: c.listing.lists, Shortfalls: short,
 		Changed: changed,
 	})
 }
@@ -103,7 +103,7 @@ func (c *Connection) tellStarting() {
 
 func (c *Connection) tellReady() {
 	at := c.where()
-	at.Routine = !c.o.Known.markReady(c.p.Self()) || c.retired // instanceStarted takes its place
+	at.Routine = !c.o.Known.markReady(c.p.Self()) || c.retired // another takes its place
 	e := telemetry.UpstreamReady{
 		Where: at, PID: c.info().PID, Revision: c.facts.Version.String(),
 		ServerInfo:  strings.TrimSpace(c.facts.Server.Name + " " + c.facts.Server.Version),

@@ -44,7 +44,7 @@ func TestReadyAfterARestartIsTrue(t *testing.T) {
 					m := p.Next()
 					p.Reply(m, lists[m.Method])
 				}
-				r.Rest()
+				r.WaitIdle()
 				r.attach("one")
 				granted := r.setIntent(client.SubscriptionIntent{
 					Session: "one", Level: "debug", URIs: []string{"test://x"},
@@ -58,7 +58,7 @@ func TestReadyAfterARestartIsTrue(t *testing.T) {
 				r.catalog.Forget()
 
 				p.Close(&transport.ExitError{Cause: stdio.CauseSignal, Signal: "SIGKILL"})
-				r.Rest()
+				r.WaitIdle()
 				r.call("one")
 				lists["tools/list"] = tt.tools
 				p = r.server()
@@ -107,7 +107,7 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 			t.Errorf("meanwhile it is %s, incarnation %d", got.State, r.Ref("conn").Incarnation())
 		}
 		p.Reply(call, `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(x); got.Err != nil {
 			t.Errorf("the call: %v", got.Err)
 		}
@@ -121,7 +121,7 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 // the first was ready or starting, and later messages of the first are ignored. The incarnation
 // stays the same, and it counts as no failure.
 func TestRestartOfAServerCarriesOverWhatWaits(t *testing.T) {
-	ending := client.ByOperator(false, "incident")
+	ending := client.EndedByOperator(false, "incident")
 	for name, inHand := range map[string]bool{"starting": false, "ready": true} {
 		run(t, nil, func(r *rig) {
 			var former *mcptest.Peer
@@ -161,7 +161,7 @@ func TestRestartOfAServerCarriesOverWhatWaits(t *testing.T) {
 			p := r.ready(`{"tools":{}}`)
 			for _, x := range waiting {
 				p.Reply(p.Expect("tools/call"), `{"content":[]}`)
-				r.Rest()
+				r.WaitIdle()
 				if got := r.outcome(x); got.Err != nil {
 					t.Errorf("%s: what waited: %v", name, got.Err)
 				}

@@ -22,7 +22,7 @@ func TestCallWaitsForWhatItsClientWants(t *testing.T) {
 					Session: "one", Level: "info", URIs: []string{"test://x"},
 				})
 				x := r.call("one")
-				p := r.watched() // its requests come in this order, after notifications/initialized
+				p := r.readyWithResources() // its requests come in this order, after notifications/initialized
 				level, uri := p.Expect("logging/setLevel"), p.Expect("resources/subscribe")
 				began := time.Now()
 				if answered {
@@ -43,7 +43,7 @@ func TestCallWaitsForWhatItsClientWants(t *testing.T) {
 				if got := time.Since(began); got != want {
 					t.Errorf("the call came after %v, want %v", got, want)
 				}
-				r.Rest()
+				r.WaitIdle()
 				r.outcome(x)
 				r.outcome(late)
 			})
@@ -55,19 +55,19 @@ func TestCallWaitsForWhatItsClientWants(t *testing.T) {
 // requests that restore what clients wanted.
 func TestCallWaitsForWhatIsRestored(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		for range 2 {
 			p.Close(nil)
 			r.call("one")
-			p = r.watched()
+			p = r.readyWithResources()
 			level := p.Expect("logging/setLevel")
 			p.ExpectNothing(client.RestoreWait / 2)
 			p.Reply(level, `{}`)
 			p.Reply(p.Expect("tools/call"), `{"content":[]}`)
-			r.Rest()
+			r.WaitIdle()
 		}
 	})
 }
@@ -94,7 +94,7 @@ func TestInstanceHasTheLevelBeforeTheCall(t *testing.T) {
 			q.ExpectNothing(client.RestoreWait / 2)
 			q.Reply(m, `{}`)
 			q.Reply(q.Expect("tools/call"), `{"content":[]}`)
-			r.Rest()
+			r.WaitIdle()
 		}
 	})
 }
@@ -103,7 +103,7 @@ func TestInstanceHasTheLevelBeforeTheCall(t *testing.T) {
 // would be told of no change any more.
 func TestSubscriptionsAreRestoredWhenThereIsRoom(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		granted := r.setIntent(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
@@ -113,14 +113,14 @@ func TestSubscriptionsAreRestoredWhenThereIsRoom(t *testing.T) {
 		w := &wire{Upstream: up}
 		w.full.Store("resources/subscribe")
 		r.dials <- dial{up: w}
-		p.Handshake(watches)
+		p.Handshake(resourceCapabilities)
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
 		p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
 		p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
 		p.ExpectNothing(time.Second)
 		w.full.Store("")
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 	})
 }
 
@@ -133,7 +133,7 @@ func TestSubscriptionsAreAskedForAPartAtATime(t *testing.T) {
 		intent.URIs = append(intent.URIs, fmt.Sprintf("test://%03d", n))
 	}
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		granted, asked := r.setIntent(intent), []jsonrpc.Message{}
 		for range part {
@@ -154,6 +154,6 @@ func TestSubscriptionsAreAskedForAPartAtATime(t *testing.T) {
 		if err := <-granted; err != nil {
 			t.Error(err)
 		}
-		r.Rest()
+		r.WaitIdle()
 	})
 }

@@ -122,7 +122,7 @@ func (r *rig) ready(capabilities string) *mcptest.Peer {
 	p := r.server()
 	p.Handshake(capabilities)
 	p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"},{"name":"b"}]}`)
-	r.Rest()
+	r.WaitIdle()
 	return p
 }
 
@@ -153,7 +153,7 @@ func (r *rig) attachAs(session, row string) {
 		client.AttachRequest{Session: session, Ref: r.Ref(row)}); err != nil {
 		r.T.Fatal(err)
 	}
-	r.Rest()
+	r.WaitIdle()
 }
 
 // setIntent tells the connection what a session wants. The channel that it returns gets the answer.
@@ -164,7 +164,7 @@ func (r *rig) setIntent(w client.SubscriptionIntent) <-chan error {
 		_, err := otp.Do[client.SubscriptionIntent, struct{}](r.T.Context(), r.Ref("conn"), w)
 		granted <- err
 	}()
-	r.Rest()
+	r.WaitIdle()
 	return granted
 }
 
@@ -195,7 +195,7 @@ func (r *rig) untaken(session, method, params string) *request.Exchange {
 // deadline returns how long an exchange may still take.
 func (r *rig) deadline(x *request.Exchange) time.Time {
 	r.T.Helper()
-	r.Rest()
+	r.WaitIdle()
 	its := func(other *request.Exchange) bool { return other == x }
 	for _, info := range r.table.Pending(its) {
 		return info.Deadline
@@ -214,13 +214,13 @@ func (r *rig) take(x *request.Exchange) {
 
 // failure is the message that a request did not reach the server.
 func failure(m jsonrpc.Message, err error) transport.Inbound {
-	return transport.Inbound{Related: m.ID, Err: err}
+	return transport.Inbound{RequestID: m.ID, Err: err}
 }
 
 // failed is an error with data.
 func failed(m jsonrpc.Message, code int64, data string) transport.Inbound {
 	return transport.Inbound{
-		Related: m.ID,
+		RequestID: m.ID,
 		Message: jsonrpc.Failure(m.ID, &jsonrpc.Error{
 			Code: code, Message: "refused", Data: jsontext.Value(data),
 		}),
@@ -239,7 +239,7 @@ type ended struct {
 	Exchange *request.Exchange
 }
 
-// books records the outcomes of exchanges.
+// receivedLog records the outcomes of exchanges.
 type receivedLog struct{ testrig.Log }
 
 func (b *receivedLog) Begin(*request.Exchange) {}

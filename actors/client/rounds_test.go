@@ -30,7 +30,7 @@ func asking(r *rig) (p *mcptest.Peer, x *request.Exchange, q *client.Question) {
 	x.Token = jsontext.Value(`"t"`)
 	r.send(&request.Forward{Exchange: x})
 	p.Reply(p.Expect("tools/call"), asksName)
-	r.Rest()
+	r.WaitIdle()
 	got := asked(&r.one)
 	if len(got) != 1 || got[0].Exchange != x || got[0].Method != "elicitation/create" {
 		r.T.Fatalf("asked %+v", got)
@@ -157,7 +157,7 @@ func TestCancelledWhileAsked(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p, x, q := asking(r)
 		r.send(&request.Withdraw{ID: x.ID, Reason: "cancelled by the client"})
-		r.Rest()
+		r.WaitIdle()
 		if got := testrig.Of[*client.Withdrawn](&r.one.Log); len(got) != 1 || got[0].Question != q.ID {
 			t.Errorf("withdrawn: %+v", got)
 		}
@@ -194,7 +194,7 @@ func TestServerEndsWhileItAsks(t *testing.T) {
 	run(t, modern(elicits), func(r *rig) {
 		p, x, q := asking(r)
 		p.Close(errors.New("gone"))
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(x); protocol.ConditionOf(got.Err) != protocol.ConditionUpstreamLost {
 			t.Errorf("got %v", got.Err)
 		}

@@ -16,15 +16,15 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-const watches = `{"tools":{},"logging":{},"resources":{"subscribe":true}}`
+const resourceCapabilities = `{"tools":{},"logging":{},"resources":{"subscribe":true}}`
 
-// watched returns a server that has resources and logs.
-func (r *rig) watched() *mcptest.Peer {
+// readyWithResources returns a server that has resources and logs.
+func (r *rig) readyWithResources() *mcptest.Peer {
 	r.T.Helper()
-	p := r.ready(watches)
+	p := r.ready(resourceCapabilities)
 	p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
 	p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
-	r.Rest()
+	r.WaitIdle()
 	return p
 }
 
@@ -32,7 +32,7 @@ func (r *rig) watched() *mcptest.Peer {
 // subscription and the last end only. The end of a subscription that it refused is not sent.
 func TestSubscriptionsAreShared(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		r.attach("two")
 		const uri = `{"uri":"test://x"}`
@@ -43,7 +43,7 @@ func TestSubscriptionsAreShared(t *testing.T) {
 		}
 		r.forward("one", "resources/subscribe", uri)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		second := r.forward("two", "resources/subscribe", uri)
 		if got := r.outcome(second); got.Err != nil || string(got.Result) != `{}` {
 			t.Errorf("the second: %v", got)
@@ -66,7 +66,7 @@ func TestSubscriptionsAreShared(t *testing.T) {
 // when that changes.
 func TestLogLevelIsTheMostVerbose(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		r.attach("two")
 		level := func(want string) {
@@ -92,7 +92,7 @@ func TestLogLevelIsTheMostVerbose(t *testing.T) {
 // than it answers, and in the end for what the client wanted last.
 func TestLevelsThatChangeWithoutEnd(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		for i := range 100 {
 			r.setIntent(client.SubscriptionIntent{Session: "one", Level: []string{"error", "debug"}[i%2]})
@@ -113,15 +113,15 @@ func TestLevelsThatChangeWithoutEnd(t *testing.T) {
 // clients had asked of the one before.
 func TestRestartRestoresWhatClientsWanted(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		p.Close(nil)
-		p = r.watched()
+		p = r.readyWithResources()
 		if m := p.Expect("logging/setLevel"); string(m.Params) != `{"level":"notice"}` {
 			t.Errorf("level: %s", m.Params)
 		}
@@ -136,11 +136,11 @@ func TestRestartRestoresWhatClientsWanted(t *testing.T) {
 // is waited for, and keeps it when it is back.
 func TestSessionThatEndsLetsGo(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		r.Break("one", "")
 		r.Send("one", struct{}{})
 		r.Struck()
@@ -158,15 +158,15 @@ func TestSessionThatEndsLetsGo(t *testing.T) {
 // had wanted.
 func TestSessionEndsWhileItsConnectionIsDown(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		r.Break("conn", "otp.Down")
 		r.Send("one", otp.Normal)
 		r.Struck()
-		p = r.watched()
+		p = r.readyWithResources()
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		if m := p.Expect("resources/unsubscribe"); string(m.Params) != `{"uri":"test://x"}` {
 			t.Errorf("got %s", m.Params)
@@ -178,12 +178,12 @@ func TestSessionEndsWhileItsConnectionIsDown(t *testing.T) {
 // the answer to the first, which it could overtake over HTTP.
 func TestResourceIsLetGoOfAndWantedInOrder(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		intent := client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}}
 		r.setIntent(intent)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		r.Send("one", otp.Normal)
 		leaving := p.Expect("resources/unsubscribe")
 		r.attach("two")
@@ -260,13 +260,13 @@ func TestConnectionThatNobodyUsesSaysSo(t *testing.T) {
 // there to the next connection.
 func TestNextConnectionCarriesOn(t *testing.T) {
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		sup := r.Tree.Ref()
 		if err := otp.TerminateChild(r.T.Context(), sup, "conn"); err != nil {
 			r.T.Fatal(err)
@@ -287,7 +287,7 @@ func TestNextConnectionCarriesOn(t *testing.T) {
 			URIs: map[string]map[string]bool{"test://x": {"one": true}},
 		}
 	}, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		p.Expect("logging/setLevel")
 		p.Expect("resources/subscribe")
 	})
@@ -310,7 +310,7 @@ func TestDescribeIsAnsweredWithAReport(t *testing.T) {
 func TestSubscriptionOnItsWayIsNotTakenAway(t *testing.T) {
 	const uri = `{"uri":"test://x"}`
 	run(t, nil, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		r.attach("two")
 		r.forward("one", "resources/subscribe", uri)
@@ -318,7 +318,7 @@ func TestSubscriptionOnItsWayIsNotTakenAway(t *testing.T) {
 		second := r.forward("two", "resources/subscribe", uri)
 		p.ExpectNothing(time.Second)
 		p.Reply(first, `{}`)
-		r.Rest()
+		r.WaitIdle()
 		third := r.forward("one", "resources/unsubscribe", uri)
 		if got := r.outcome(third); got.Err != nil {
 			t.Errorf("the first lets go: %v", got.Err)
@@ -345,9 +345,9 @@ func TestIntentIsInForceWhenTheServerHasAnswered(t *testing.T) {
 	}
 	run(t, nil, func(r *rig) {
 		early := r.setIntent(client.SubscriptionIntent{Session: "two", Level: "error"})
-		p := r.watched()
+		p := r.readyWithResources()
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		if open(early) {
 			t.Error("one from before the server was ready is not granted")
 		}
@@ -356,11 +356,11 @@ func TestIntentIsInForceWhenTheServerHasAnswered(t *testing.T) {
 		granted := r.setIntent(intent)
 		level, uri := p.Expect("logging/setLevel"), p.Expect("resources/subscribe")
 		p.Reply(level, `{}`)
-		if r.Rest(); !open(granted) {
+		if r.WaitIdle(); !open(granted) {
 			t.Error("granted before the server had answered for the resource")
 		}
 		p.Refuse(uri, -32002, "not there") // this is no error of the level
-		r.Rest()
+		r.WaitIdle()
 		if err := <-granted; err != nil {
 			t.Errorf("granted with %v", err)
 		}
@@ -370,7 +370,7 @@ func TestIntentIsInForceWhenTheServerHasAnswered(t *testing.T) {
 		p.ExpectNothing(time.Second)
 		refused := r.setIntent(client.SubscriptionIntent{Session: "one", Level: "debug"})
 		p.Refuse(p.Expect("logging/setLevel"), -32602, "not that")
-		r.Rest()
+		r.WaitIdle()
 		if err := <-refused; err == nil || !strings.Contains(err.Error(), "not that") {
 			t.Errorf("refused: %v", err)
 		}
@@ -383,17 +383,17 @@ func TestIntentOutlivesTheSessionItWasAskedIn(t *testing.T) {
 	for name, refused := range map[string]bool{"not answered": false, "not taken": true} {
 		t.Run(name, func(t *testing.T) {
 			run(t, nil, func(r *rig) {
-				p := r.watched()
+				p := r.readyWithResources()
 				r.attach("one")
 				granted := r.setIntent(client.SubscriptionIntent{Session: "one", Level: "info"})
 				if level := p.Expect("logging/setLevel"); refused {
-					forgotten(p, level)
+					forgetSession(p, level)
 				} else {
-					forgotten(p)
+					forgetSession(p)
 				}
-				p = r.watched()
+				p = r.readyWithResources()
 				p.Reply(p.Expect("logging/setLevel"), `{}`)
-				r.Rest()
+				r.WaitIdle()
 				select {
 				case err := <-granted:
 					if err != nil {
@@ -417,12 +417,12 @@ func TestRestoredSessionThatHasEndedIsLetGoOf(t *testing.T) {
 	}
 	account, keep := keeping(elicits, 10<<20)
 	run(t, func(o *client.Options) { keep(o); o.Restore = gone }, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
 		time.Sleep(client.Reattach)
 		p.Reply(p.Expect("resources/unsubscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		if n := account.Holding().Kinds[quota.Subscriptions]; n != 0 {
 			t.Errorf("%d bytes of subscriptions count in the end", n)
 		}
@@ -434,14 +434,14 @@ func TestRestoredSessionThatHasEndedIsLetGoOf(t *testing.T) {
 func TestSubscriptionThatIsAgreedTooLateIsNone(t *testing.T) {
 	account, change := keeping(`{}`, 10<<20)
 	run(t, change, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		x := r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		m := p.Expect("resources/subscribe")
 		x.Settle(request.Outcome{Ending: request.TimedOut, Err: protocol.Timeout(time.Second)})
 		p.Reply(m, `{}`)
 		p.Expect("resources/unsubscribe")
-		if r.Rest(); account.Total() != 0 {
+		if r.WaitIdle(); account.Total() != 0 {
 			t.Errorf("%d bytes of subscriptions are kept", account.Total())
 		}
 	})

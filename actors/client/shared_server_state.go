@@ -13,8 +13,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// Known is what the connections to one server know about it from each other. The zero value is that
-// nothing is known.
+// SharedServerState is what the connections to one server know about it from each other. The zero
+// value is that nothing is known.
 type SharedServerState struct {
 	endsOnProbe atomic.Bool // the server ended when it was probed
 	retries     quota.Retries

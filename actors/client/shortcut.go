@@ -23,7 +23,7 @@ type shortcut struct {
 	p       *otp.Process
 	calls   *inflightRequests
 	written *request.List
-	asked   *atomic.Int64 // requests to which no answer was read: see reading
+	asked   *atomic.Int64 // requests to which no answer was read: see readLimiter
 	begun   time.Time
 
 	read          atomic.Uint64                    // how many messages were handed to the actor

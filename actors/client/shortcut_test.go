@@ -54,15 +54,15 @@ func TestPlainAnswerTakesTheShortWay(t *testing.T) {
 				letGo := r.Stalls.Arm("conn", "client.Describe")
 				r.send(client.Describe{})
 				p.Reply(m, tt.answer)
-				if r.Rest(); x.Settled() != tt.plain {
+				if r.WaitIdle(); x.Settled() != tt.plain {
 					t.Errorf("it has its outcome while the connection is at something else: %t", x.Settled())
 				}
 				letGo()
-				if r.Rest(); !x.Settled() {
+				if r.WaitIdle(); !x.Settled() {
 					t.Error("it has no outcome")
 				}
 				r.send(client.Describe{})
-				r.Rest()
+				r.WaitIdle()
 				if got := r.node().Extra.(client.Status).InFlight; got != 0 {
 					t.Errorf("%d in flight", got)
 				}
@@ -81,11 +81,11 @@ func TestShortWayOvertakesNothing(t *testing.T) {
 		letGo := r.Stalls.Arm("conn", "client.inbound")
 		p.Notify(m.ID, "notifications/message", `{"level":"error","data":"first"}`)
 		p.Reply(m, `{"content":[]}`)
-		if r.Rest(); x.Settled() {
+		if r.WaitIdle(); x.Settled() {
 			t.Error("the answer has overtaken what was said before")
 		}
 		letGo()
-		r.Rest()
+		r.WaitIdle()
 		sink := x.Sink.(*testrig.Sink)
 		if said := sink.Sent(); len(said) != 1 || sink.Word() != "result" {
 			t.Errorf("%v, and then %v", said, sink.Word())
@@ -102,7 +102,7 @@ func TestLateAnswerOnTheShortWayIsCounted(t *testing.T) {
 		m := p.Expect("tools/call")
 		x.Settle(request.Outcome{Ending: request.TimedOut})
 		p.Reply(m, `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		r.outcome(x)
 		dropped := testrig.Of[telemetry.ReplyDropped](&r.Events)
 		if len(dropped) != 1 || dropped[0].Reason != "late" || dropped[0].Method != "tools/call" {
@@ -122,11 +122,11 @@ func TestShortWayKeepsTheServerAwake(t *testing.T) {
 		r.call("one")
 		p.Reply(p.Expect("tools/call"), `{"content":[]}`)
 		time.Sleep(idle * 3 / 4)
-		if r.Rest(); r.report().State != client.Ready {
+		if r.WaitIdle(); r.report().State != client.Ready {
 			t.Errorf("%v", r.report().State)
 		}
 		time.Sleep(idle / 2)
-		if r.Rest(); r.report().State != client.Stopped {
+		if r.WaitIdle(); r.report().State != client.Stopped {
 			t.Errorf("%v", r.report().State)
 		}
 	})

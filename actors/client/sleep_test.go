@@ -19,7 +19,7 @@ func sleepy(o *client.Options) { o.Idle, o.Linger = time.Minute, time.Hour }
 // awake reports whether the server is still there. A minute may have passed since.
 func (r *rig) awake() bool {
 	r.T.Helper()
-	r.Rest()
+	r.WaitIdle()
 	return r.report().State == client.Ready && len(r.closed) == 0
 }
 
@@ -34,7 +34,7 @@ func (r *rig) callsModernly() {
 // with the log level that it had.
 func TestServerThatNothingNeedsSleeps(t *testing.T) {
 	run(t, sleepy, func(r *rig) {
-		p := r.watched()
+		p := r.readyWithResources()
 		r.attach("one")
 		r.setIntent(client.SubscriptionIntent{Session: "one", Level: "notice"})
 		p.Reply(p.Expect("logging/setLevel"), `{}`)
@@ -67,7 +67,7 @@ func TestServerThatNothingNeedsSleeps(t *testing.T) {
 		if got := r.report(); got.State != client.Starting {
 			t.Errorf("report: %+v", got)
 		}
-		p = r.watched()
+		p = r.readyWithResources()
 		if level, _ := jsonedit.GetString(p.Expect("logging/setLevel").Params, "level"); level != "info" {
 			t.Errorf("asked for %s", level)
 		}
@@ -109,7 +109,7 @@ func TestServerThatIsNeededDoesNotSleep(t *testing.T) {
 			return func() { p.Reply(m, `{"content":[]}`) }
 		},
 		"subscription": func(r *rig) func() {
-			p := r.watched()
+			p := r.readyWithResources()
 			r.attach("one")
 			r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 			p.Reply(p.Expect("resources/subscribe"), `{}`)
@@ -200,13 +200,13 @@ func TestSleepIsForServersInUse(t *testing.T) {
 // A subscription that a session brings with it wakes the server.
 func TestSubscriptionWakesTheServer(t *testing.T) {
 	run(t, sleepy, func(r *rig) {
-		r.watched()
+		r.readyWithResources()
 		r.attach("one")
 		time.Sleep(2 * time.Minute)
 		granted := r.setIntent(client.SubscriptionIntent{Session: "one", URIs: []string{"test://x"}})
-		p := r.watched()
+		p := r.readyWithResources()
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		if len(granted) != 1 || <-granted != nil {
 			t.Error("the intent was not granted")
 		}

@@ -24,7 +24,7 @@ func (r *rig) slow(who *presence) (p, q *mcptest.Peer, call jsonrpc.Message) {
 	q = r.grow()
 	call = q.Expect("tools/call")
 	q.Ask(jsonrpc.ID{}, question, "elicitation/create", `{}`)
-	r.Rest()
+	r.WaitIdle()
 	return p, q, call
 }
 
@@ -51,13 +51,13 @@ func TestCallPassesAUserWhoIsAskedOnAnotherInstance(t *testing.T) {
 		}
 		p.ExpectNothing(time.Second)
 		q.Reply(m, `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(echo); got.Err != nil {
 			t.Error(got.Err)
 		}
 		q.Reply(held, `{"content":[]}`)
 		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(asks); got.Err != nil {
 			t.Error(got.Err)
 		}
@@ -79,7 +79,7 @@ func TestAbandonedQuestionOfAnotherInstanceIsGivenUp(t *testing.T) {
 		}
 		q.Reply(held, `{"content":[]}`)
 		q.Reply(q.Expect("tools/call"), `{"content":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(x); got.Err != nil {
 			t.Error(got.Err)
 		}

@@ -27,7 +27,7 @@ func (r *rig) watchable() *mcptest.Peer {
 			"resources/templates/list": `{"resourceTemplates":[]}`,
 		}[m.Method])
 	}
-	r.Rest()
+	r.WaitIdle()
 	return p
 }
 
@@ -42,7 +42,7 @@ func TestNothingIsOfferedThatCannotBeHeard(t *testing.T) {
 		for _, c := range []transport.Inbound{{Control: streamable.StandaloneState{Open: true}},
 			{Control: streamable.StandaloneState{}}} {
 			p.Send(c)
-			r.Rest()
+			r.WaitIdle()
 			open := c.Control.(streamable.StandaloneState).Open
 			got := r.report().Facts.Capabilities
 			for _, path := range []string{"tools.listChanged", "resources.listChanged",
@@ -56,7 +56,7 @@ func TestNothingIsOfferedThatCannotBeHeard(t *testing.T) {
 			}
 		}
 		x := r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(x); !errors.Is(got.Err, protocol.ConditionCapabilityNotSupported) {
 			t.Errorf("subscribed: %v", got.Err)
 		}
@@ -73,7 +73,7 @@ func TestGapInTheStandingStream(t *testing.T) {
 		r.attach("one")
 		r.forward("one", "resources/subscribe", `{"uri":"test://x"}`)
 		p.Reply(p.Expect("resources/subscribe"), `{}`)
-		r.Rest()
+		r.WaitIdle()
 		p.Send(transport.Inbound{Control: streamable.StandaloneState{Open: true, Gap: true}})
 		var asked []string
 		for range 3 {
@@ -89,7 +89,7 @@ func TestGapInTheStandingStream(t *testing.T) {
 			"tools/list"}; !slices.Equal(asked, want) {
 			t.Errorf("asked for %v", asked)
 		}
-		r.Rest()
+		r.WaitIdle()
 		if got := r.updates(); !slices.Equal(got, []string{"test://x"}) {
 			t.Errorf("told of %v", got)
 		}

@@ -55,7 +55,7 @@ func TestCallThatCannotBeWrittenIsRefused(t *testing.T) {
 		p := r.wired(transport.ErrSlowConsumer)
 		p.Handshake(`{"tools":{}}`)
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.outcome(r.call("one")); !errors.Is(got.Err, protocol.ConditionOverloaded) {
 			t.Errorf("got %v", got.Err)
 		}
@@ -80,13 +80,13 @@ func TestCallWaitsForRoomInTheInputOfAServerThatReads(t *testing.T) {
 			r.dials <- dial{up: w}
 			p.Handshake(`{"tools":{}}`)
 			p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-			r.Rest()
+			r.WaitIdle()
 			first := r.forward("one", "prompts/get", `{}`)
 			got := p.Expect("prompts/get")
 			w.full.Store("tools/call")
 			second, third := r.call("one"), r.call("one")
 			fourth := r.forward("one", "prompts/get", `{"name":"behind"}`)
-			r.Rest()
+			r.WaitIdle()
 			w.full.Store("")
 			room(p, got)
 			var held []jsonrpc.Message
@@ -117,12 +117,12 @@ func TestCallThatWaitsForRoomIsRefusedWhenNothingIsInFlight(t *testing.T) {
 		r.dials <- dial{up: w}
 		p.Handshake(`{"tools":{}}`)
 		p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		first := r.forward("one", "prompts/get", `{}`)
 		got := p.Expect("prompts/get")
 		w.full.Store("tools/call")
 		second := r.call("one")
-		r.Rest()
+		r.WaitIdle()
 		p.Reply(got, `{}`)
 		if o := r.outcome(first); o.Err != nil {
 			t.Error(o.Err)
@@ -143,12 +143,12 @@ func TestRequestThatCannotBeWrittenEndsOnce(t *testing.T) {
 		r.dials <- dial{up: w}
 		p.Handshake(`{"tools":{},"prompts":{}}`)
 		prompts := p.Expect("prompts/list")
-		r.Rest()
+		r.WaitIdle()
 		if got := r.report().State; got != client.Starting {
 			t.Errorf("%s before the other list is known", got)
 		}
 		p.Reply(prompts, `{"prompts":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		w.full.Store("")
 		p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
 		p.ExpectNothing(time.Minute)
@@ -166,7 +166,7 @@ func TestSubscriptionThatCannotBeWrittenHoldsNothing(t *testing.T) {
 		p.Handshake(`{"resources":{"subscribe":true}}`)
 		p.Reply(p.Expect("resources/list"), `{"resources":[]}`)
 		p.Reply(p.Expect("resources/templates/list"), `{"resourceTemplates":[]}`)
-		r.Rest()
+		r.WaitIdle()
 		r.attach("one")
 		r.attach("two")
 		w.full.Store("resources/subscribe")
@@ -212,11 +212,11 @@ func TestCallThatWasNotReadIsSentToTheNextServer(t *testing.T) {
 				p := r.wired(fail)
 				p.Handshake(`{"tools":{}}`)
 				p.Reply(p.Expect("tools/list"), `{"tools":[]}`)
-				r.Rest()
+				r.WaitIdle()
 				x := r.call("one")
 				if written {
-					p.Send(transport.Inbound{Related: p.Expect("tools/call").ID, Err: errors.New("broken pipe")})
-					r.Rest()
+					p.Send(transport.Inbound{RequestID: p.Expect("tools/call").ID, Err: errors.New("broken pipe")})
+					r.WaitIdle()
 					p.ExpectNothing(time.Second) // nothing more is sent to a server that ends
 				}
 				p.Close(nil)
@@ -234,8 +234,10 @@ func TestCallThatWasNotReadIsSentToTheNextServer(t *testing.T) {
 func TestHandshakeThatCannotBeCarried(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()
-		p.Send(transport.Inbound{Related: p.Expect("initialize").ID, Err: errors.New("http status 503")})
-		r.Rest()
+		p.Send(transport.Inbound{
+			RequestID: p.Expect("initialize").ID, Err: errors.New("http status 503"),
+		})
+		r.WaitIdle()
 		if got := r.Ref("conn").Incarnation(); got != 2 {
 			t.Errorf("incarnation %d, want another try", got)
 		}
@@ -261,9 +263,9 @@ func TestClosedStreamIsPassedOn(t *testing.T) {
 		}
 		r.send(&request.Forward{Exchange: x})
 		p.Send(transport.Inbound{
-			Related: p.Expect("tools/call").ID, Control: transport.CloseStream{Retry: time.Second},
+			RequestID: p.Expect("tools/call").ID, Control: transport.CloseStream{Retry: time.Second},
 		})
-		r.Rest()
+		r.WaitIdle()
 		if out.retry != time.Second {
 			t.Errorf("retry %v", out.retry)
 		}

@@ -22,12 +22,12 @@ func TestServerThatDeclaresNothingIsAsked(t *testing.T) {
 					p.Refuse(m, -32601, "Method not found")
 				}
 			}
-			r.Rest()
+			r.WaitIdle()
 			got := r.report()
 			if got.State != client.Ready || len(got.Lists[catalog.Tools]) != 1 ||
-				got.Short != [client.Kinds]client.Shortfall{} {
+				got.Shortfalls != [client.Kinds]client.Shortfall{} {
 				t.Errorf("%s: state %s, tools %s, short %v", declared, got.State,
-					got.Lists[catalog.Tools], got.Short)
+					got.Lists[catalog.Tools], got.Shortfalls)
 			}
 			p.ExpectNothing(10 * time.Minute)
 		})
@@ -46,17 +46,18 @@ func TestUndeclaredListIsNotMissed(t *testing.T) {
 			}
 		}
 		time.Sleep(client.ListGrace)
-		r.Rest()
-		if got := r.report(); got.State != client.Ready || got.Short != [client.Kinds]client.Shortfall{} {
-			t.Errorf("after the grace: state %s, short %v", got.State, got.Short)
+		r.WaitIdle()
+		if got := r.report(); got.State != client.Ready ||
+			got.Shortfalls != [client.Kinds]client.Shortfall{} {
+			t.Errorf("after the grace: state %s, short %v", got.State, got.Shortfalls)
 		}
 		time.Sleep(time.Minute) // longer than the list timeout
 		for range 3 {
 			p.Expect("notifications/cancelled")
 		}
-		r.Rest()
-		if got := r.report(); got.Short != [client.Kinds]client.Shortfall{} {
-			t.Errorf("after the lists are given up: short %v", got.Short)
+		r.WaitIdle()
+		if got := r.report(); got.Shortfalls != [client.Kinds]client.Shortfall{} {
+			t.Errorf("after the lists are given up: short %v", got.Shortfalls)
 		}
 		p.ExpectNothing(10 * time.Minute)
 	})

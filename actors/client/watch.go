@@ -8,8 +8,8 @@ import (
 	"mcpd/transport/stdio"
 )
 
-// looker is a transport that can find out that a silent server will not answer, and then ends.
-type looker interface{ Look() }
+// stopChecker is a transport that can find out that a silent server will not answer, and then ends.
+type stopChecker interface{ CheckStopped() }
 
 // looked says that it is time to look.
 type looked struct{}
@@ -34,7 +34,7 @@ func (c *Connection) watchAfter(d time.Duration) {
 	if c.watching.on {
 		return
 	}
-	if _, can := transport.As[looker](c.up); !can {
+	if _, can := transport.As[stopChecker](c.up); !can {
 		return
 	}
 	c.watching = watching{on: true, timer: c.p.After(d, looked{})}
@@ -43,8 +43,8 @@ func (c *Connection) watchAfter(d time.Duration) {
 func (c *Connection) look() {
 	c.watching.on = false
 	// A listen is not going to be answered soon.
-	if up, can := transport.As[looker](c.up); can && c.calls.len()+len(c.asked) > len(c.listens) {
-		up.Look()
-		c.watchAfter(stdio.LookEvery)
+	if up, can := transport.As[stopChecker](c.up); can && c.calls.len()+len(c.asked) > len(c.listens) {
+		up.CheckStopped()
+		c.watchAfter(stdio.StopCheckInterval)
 	}
 }

@@ -39,7 +39,7 @@ func (r *rig) halting(stopped bool) (*mcptest.Peer, *halting) {
 	r.dials <- dial{up: h}
 	p.Handshake(`{"tools":{}}`)
 	p.Reply(p.Expect("tools/list"), `{"tools":[{"name":"a"}]}`)
-	r.Rest()
+	r.WaitIdle()
 	return p, h
 }
 
@@ -51,7 +51,7 @@ func TestCallToAStoppedServerIsLost(t *testing.T) {
 		began := time.Now()
 		x := r.call("one")
 		p.Expect("tools/call")
-		time.Sleep(stdio.QuietTime + stdio.LookEvery)
+		time.Sleep(stdio.QuietTime + stdio.StopCheckInterval)
 		synctest.Wait()
 		got := r.outcome(x)
 		data := string(protocol.Translate(got.Err, protocol.V20251125).Data)
@@ -59,7 +59,7 @@ func TestCallToAStoppedServerIsLost(t *testing.T) {
 			!strings.Contains(data, `"maybeExecuted":true`) || !strings.Contains(data, stdio.CauseStopped) {
 			t.Errorf("got %v", got.Err)
 		}
-		if took := time.Since(began); took > stdio.QuietTime+2*stdio.LookEvery {
+		if took := time.Since(began); took > stdio.QuietTime+2*stdio.StopCheckInterval {
 			t.Errorf("told after %s", took)
 		}
 		p = r.ready(`{"tools":{}}`)
@@ -80,7 +80,7 @@ func TestServerIsLookedAtWhileSomethingWaits(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p, h := r.halting(false)
 		time.Sleep(time.Minute)
-		r.Rest()
+		r.WaitIdle()
 		if len(h.looks) > 0 {
 			t.Errorf("idle: looked at %d times", len(h.looks))
 		}
@@ -88,16 +88,17 @@ func TestServerIsLookedAtWhileSomethingWaits(t *testing.T) {
 		r.call("one")
 		r.call("one")
 		first, second := p.Expect("tools/call"), p.Expect("tools/call")
-		time.Sleep(stdio.QuietTime + 2*stdio.LookEvery + stdio.LookEvery/2)
+		time.Sleep(stdio.QuietTime + 2*stdio.StopCheckInterval + stdio.StopCheckInterval/2)
 		p.Reply(first, `{}`)
 		p.Reply(second, `{}`)
 		time.Sleep(time.Minute)
-		r.Rest()
+		r.WaitIdle()
 		if len(h.looks) != 3 {
 			t.Fatalf("looked at %d times, want 3", len(h.looks))
 		}
 		for i, at := range h.looks {
-			if want := began.Add(stdio.QuietTime + time.Duration(i)*stdio.LookEvery); !at.Equal(want) {
+			if want := began.Add(stdio.QuietTime +
+				time.Duration(i)*stdio.StopCheckInterval); !at.Equal(want) {
 				t.Errorf("look %d after %s", i, at.Sub(began))
 			}
 		}

@@ -156,13 +156,13 @@ func TestReloadAppliesAsAWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if !r.runs("gamma") {
 			t.Error("a tenant was stopped that has sessions")
 		}
 		r.open.Store(0)
 		time.Sleep(time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if r.runs("gamma") || !r.runs("beta") {
 			t.Errorf("runs: gamma %v, beta %v", r.runs("gamma"), r.runs("beta"))
 		}
@@ -187,7 +187,7 @@ func TestTenantThatComesBack(t *testing.T) {
 		}
 		r.open.Store(0)
 		time.Sleep(time.Minute)
-		r.Rest()
+		r.WaitIdle()
 		if after, _ := r.System.Whereis("top/tenants/beta/catalog"); after != before || !after.Alive() {
 			t.Error("it was started anew")
 		}
@@ -244,12 +244,12 @@ func TestReloadsAreMadeOneAfterTheOther(t *testing.T) {
 				answers <- fmt.Sprint(got.Generation)
 			}()
 		}
-		r.Rest()
+		r.WaitIdle()
 		if got := <-answers; got != "refused" || len(answers) != 0 {
 			t.Errorf("one too many: %s, and %d more", got, len(answers))
 		}
 		time.Sleep(configuration.LoadTime + time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if got := <-answers; got != "refused" {
 			t.Errorf("a file that is not read: %s", got)
 		}

@@ -103,11 +103,11 @@ func (s *server) perform(p *otp.Process, effects []effect) error {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case send:
-			if err := s.Conn.Offer(transport.Inbound{Message: e.message, Related: e.related}); err != nil {
+			if err := s.Conn.Offer(transport.Inbound{Message: e.message, RequestID: e.related}); err != nil {
 				return err
 			}
 		case breakStream:
-			if err := s.Conn.Offer(transport.Inbound{Related: e.related,
+			if err := s.Conn.Offer(transport.Inbound{RequestID: e.related,
 				Control: transport.CloseStream{Retry: e.retry}}); err != nil {
 				return err
 			}

@@ -95,8 +95,8 @@ func TestCallsDoNotWaitForOneAnother(t *testing.T) {
 			if got := time.Since(began); in.Message.ID != jsonrpc.IntID(want.id) || got != want.after {
 				t.Errorf("answer to %s after %v, want %d after %v", in.Message.ID, got, want.id, want.after)
 			}
-			if in.Related != in.Message.ID {
-				t.Errorf("answer to %s is related to %s", in.Message.ID, in.Related)
+			if in.RequestID != in.Message.ID {
+				t.Errorf("answer to %s is related to %s", in.Message.ID, in.RequestID)
 			}
 		}
 	})
@@ -109,7 +109,7 @@ func TestStreamIsClosedDuringTheCall(t *testing.T) {
 		post(t, c, `{"id":7,"method":"tools/call","params":{"name":"test_reconnection"}}`)
 		in := receive(t, c)
 		if want := (transport.CloseStream{Retry: 2 * beat}); in.Control != want ||
-			in.Related != jsonrpc.IntID(7) {
+			in.RequestID != jsonrpc.IntID(7) {
 			t.Errorf("got %+v, want control %v of 7", in, want)
 		}
 		if in = receive(t, c); in.Message.Kind() != jsonrpc.KindResult {
@@ -222,8 +222,8 @@ func TestShutdownEndsListens(t *testing.T) {
 		post(t, c, modern("a", "subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`))
 		post(t, c, modern("b", "tools/call", `{"name":"test_tool_with_progress"}`))
 		if in := receive(t, c); in.Message.Method != "notifications/subscriptions/acknowledged" ||
-			in.Related != jsonrpc.StringID("a") {
-			t.Errorf("got %s on %s", in.Message.Append(nil), in.Related)
+			in.RequestID != jsonrpc.StringID("a") {
+			t.Errorf("got %s on %s", in.Message.Append(nil), in.RequestID)
 		}
 		if err := otp.TerminateChild(t.Context(), tree.Ref(), "demo"); err != nil {
 			t.Fatal(err)
@@ -233,7 +233,7 @@ func TestShutdownEndsListens(t *testing.T) {
 			t.Errorf("got %s, want the result", in.Message.Append(nil))
 		}
 		if in := receive(t, c); in.Message.Method != "notifications/cancelled" ||
-			in.Related != jsonrpc.StringID("a") {
+			in.RequestID != jsonrpc.StringID("a") {
 			t.Errorf("got %s, want it cancelled", in.Message.Append(nil))
 		}
 		if _, err := c.Recv(t.Context()); !otp.IsNormal(err) {

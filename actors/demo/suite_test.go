@@ -111,7 +111,7 @@ func newFront(t *testing.T, client pipe.Client) *front {
 				return
 			}
 			f.mu.Lock()
-			if post := f.posts[in.Related]; post != nil {
+			if post := f.posts[in.RequestID]; post != nil {
 				post <- in.Message
 			}
 			f.mu.Unlock()

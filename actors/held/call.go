@@ -181,13 +181,14 @@ func (c *Call) retry(m *Retry) error {
 // park tells the request manager that the call waits for its user, for d from now on.
 func (c *Call) park(d time.Duration) {
 	c.unpark() // parks are counted
-	c.parks = c.p.Send(c.o.Requests, &request.Park{ID: c.a.Exchange.ID, For: d + grace}) == nil
+	c.parks = c.p.Send(c.o.Requests,
+		&request.ExtendDeadline{ID: c.a.Exchange.ID, For: d + grace}) == nil
 }
 
 func (c *Call) unpark() {
 	if c.parks {
 		c.parks = false
-		_ = c.p.Send(c.o.Requests, request.NewUnpark(c.o.Requests, c.a.Exchange.ID))
+		_ = c.p.Send(c.o.Requests, request.NewRestoreDeadline(c.o.Requests, c.a.Exchange.ID))
 	}
 }
 
@@ -230,7 +231,7 @@ func (c *Call) perform(effects []held.Effect) error {
 			}
 		case held.Answer:
 			if q := c.close(e.ID); q != nil {
-				(&client.Answer{Question: e.ID, Result: e.Result}).Give(c.p, q.From, c.o.Kept)
+				(&client.Answer{Question: e.ID, Result: e.Result}).SendTo(c.p, q.From, c.o.Kept)
 			}
 		case held.Reject:
 			if q := c.close(e.ID); q != nil {

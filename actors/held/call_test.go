@@ -23,11 +23,11 @@ func TestQuestionBecomesAResult(t *testing.T) {
 		}
 		r.ask(2, "roots/list", "")
 		time.Sleep(time.Second)
-		required, err := mrtr.Parse(r.out.End().Result)
-		if err != nil || len(required.Inputs) != 2 || r.out.End().ID != jsonrpc.StringID("a") {
+		required, err := mrtr.Parse(r.out.Outcome().Result)
+		if err != nil || len(required.Inputs) != 2 || r.out.Outcome().ID != jsonrpc.StringID("a") {
 			t.Fatalf("asked %v: %v", r.out.All(), err)
 		}
-		if got := testrig.Of[*request.Park](&r.requests.Log); len(got) != 1 || got[0].ID != 7 ||
+		if got := testrig.Of[*request.ExtendDeadline](&r.requests.Log); len(got) != 1 || got[0].ID != 7 ||
 			got[0].For <= park {
 			t.Errorf("parked %v", got)
 		}
@@ -39,14 +39,14 @@ func TestQuestionBecomesAResult(t *testing.T) {
 			string(got[0].Result) != yes || string(got[1].Result) != `{"roots":[]}` {
 			t.Errorf("the server was answered %v", got)
 		}
-		if got := testrig.Of[*request.Unpark](&r.requests.Log); len(got) != 1 {
+		if got := testrig.Of[*request.RestoreDeadline](&r.requests.Log); len(got) != 1 {
 			t.Errorf("unparked %v", got)
 		}
 		if id, ok := r.calls.Of(out); !ok || id != 7 {
 			t.Errorf("whose client leaves is found: %d, %t", id, ok)
 		}
 		r.finish(done)
-		if m := out.End(); len(out.All()) != 1 || string(m.Result) != `{"content":[]}` ||
+		if m := out.Outcome(); len(out.All()) != 1 || string(m.Result) != `{"content":[]}` ||
 			m.ID != jsonrpc.IntID(1) || len(r.out.All()) != 1 {
 			t.Errorf("the outcome: %v", out.All())
 		}
@@ -79,9 +79,9 @@ func TestMissingAnswersAreAskedForAgain(t *testing.T) {
 		parked := 0
 		for _, msg := range testrig.Of[any](&r.requests.Log) {
 			switch msg.(type) {
-			case *request.Park:
+			case *request.ExtendDeadline:
 				parked++
-			case *request.Unpark:
+			case *request.RestoreDeadline:
 				parked--
 			}
 			if parked < 0 || parked > 1 {
@@ -257,7 +257,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 		for n := range uint64(mrtr.MaxInputs) {
 			r.ask(n, "elicitation/create", form)
 		}
-		required, err := mrtr.Parse(r.out.End().Result) // with so many it does not wait for more
+		required, err := mrtr.Parse(r.out.Outcome().Result) // with so many it does not wait for more
 		if err != nil || len(required.Inputs) != mrtr.MaxInputs {
 			t.Errorf("asked %d: %v", len(required.Inputs), err)
 		}

@@ -48,7 +48,7 @@ func TestCallCountsWhatItKeeps(t *testing.T) {
 		r.finish(jsonrpc.Response(jsonrpc.IntID(99),
 			jsontext.Value(`{"content":"`+strings.Repeat("x", 900)+`"}`)))
 		out := r.retry(token, `{}`, `{}`)
-		if refusal := out.End().Error; refusal == nil ||
+		if refusal := out.Outcome().Error; refusal == nil ||
 			!strings.Contains(refusal.Message, "there was no room to keep its result") ||
 			!strings.Contains(string(refusal.Data), `"maybeExecuted":true`) {
 			t.Errorf("the client was told %v", out.All())
@@ -66,7 +66,7 @@ func TestCallThatIsGivenUpKeepsNothing(t *testing.T) {
 		for range 6 {
 			r.Break("held_sup/*", "*held.relayed")
 			_ = r.relay.Send(jsonrpc.Notification("notifications/progress", nil))
-			r.Rest()
+			r.WaitIdle()
 		}
 		if r.there() || r.kept.Account("acme").Total() != 0 {
 			t.Errorf("there %t, %d bytes are kept", r.there(), r.kept.Account("acme").Total())

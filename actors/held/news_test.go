@@ -165,7 +165,7 @@ func TestCrashOnTheOutcome(t *testing.T) {
 			if later {
 				out = r.retry(token, `{}`, `{}`)
 			}
-			if refusal := out.End().Error; refusal == nil ||
+			if refusal := out.Outcome().Error; refusal == nil ||
 				!strings.Contains(string(refusal.Data), `"maybeExecuted":true`) || len(out.All()) != 1 {
 				t.Errorf("got %v", out.All())
 			}
@@ -181,7 +181,7 @@ func TestCrashesWithoutEnd(t *testing.T) {
 		for range 6 {
 			r.Break("held_sup/*", "*held.relayed")
 			_ = r.relay.Send(jsonrpc.Notification("notifications/progress", nil))
-			r.Rest()
+			r.WaitIdle()
 		}
 		if r.out.Word() != int64(-32603) || len(r.out.All()) != 1 || r.cancelled() == 0 || r.there() ||
 			!strings.Contains(string(r.out.All()[0].Error.Data), `"maybeExecuted":`) {

@@ -50,7 +50,7 @@ func TestOutcomeWaitsForTheActor(t *testing.T) {
 		if _, err := r.attach(); err != nil {
 			t.Error(err)
 		}
-		if r.Rest(); r.out.Word() != "result" || r.there() {
+		if r.WaitIdle(); r.out.Word() != "result" || r.there() {
 			t.Errorf("got %v, there %t", r.out.All(), r.there())
 		}
 		r.relay.Release() // too late to have an effect
@@ -76,7 +76,7 @@ func TestClientLeavesBeforeTheActor(t *testing.T) {
 		if _, err := r.attach(); err != nil {
 			t.Error(err)
 		}
-		if r.Rest(); r.out.Word() != "cancelled" || r.there() {
+		if r.WaitIdle(); r.out.Word() != "cancelled" || r.there() {
 			t.Errorf("got %v, there %t", r.out.All(), r.there())
 		}
 	})

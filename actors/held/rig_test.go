@@ -134,7 +134,7 @@ func (r *rig) send(msg any) {
 	if err := r.actor.Send(msg); err != nil {
 		r.T.Fatal(err)
 	}
-	r.Rest()
+	r.WaitIdle()
 }
 
 // ask makes the server ask.
@@ -158,7 +158,7 @@ func (r *rig) asked() string {
 // state returns the state in a result that asks the client.
 func (r *rig) state(out *testrig.Sink) string {
 	r.T.Helper()
-	m := out.End()
+	m := out.Outcome()
 	if mrtr.TypeOf(m.Result) != mrtr.InputRequired {
 		r.T.Fatalf("got %v, want to be asked", out.All())
 	}
@@ -178,7 +178,7 @@ func (r *rig) retryAs(token, answers, meta, capabilities string) *testrig.Sink {
 	if err := r.actor.Send(m); err != nil { // as a session does that finds no actor
 		m.Fail(err)
 	}
-	r.Rest()
+	r.WaitIdle()
 	return out
 }
 
@@ -209,13 +209,13 @@ func (r *rig) coming(token, answers, meta, capabilities string) (*held.Retry, *t
 // finish gives the call its outcome, as the request manager does.
 func (r *rig) finish(m jsonrpc.Message) {
 	r.relay.Finish(m)
-	r.Rest()
+	r.WaitIdle()
 }
 
 // say sends a notification of the server during the call.
 func (r *rig) say(method, params string) {
 	_ = r.relay.Send(jsonrpc.Notification(method, jsontext.Value(params)))
-	r.Rest()
+	r.WaitIdle()
 }
 
 // answers returns the answers that the server got, in order.
@@ -226,7 +226,7 @@ func (r *rig) cancelled() int { return len(testrig.Of[*request.Cancel](&r.reques
 
 // there reports whether the call still has its actor.
 func (r *rig) there() bool {
-	r.Rest()
+	r.WaitIdle()
 	_, ok := r.System.Whereis("top/held_sup/" + held.Row(r.x.ID))
 	return ok
 }

@@ -20,9 +20,9 @@ const (
 // allocated.
 const ownPace = 100
 
-// Pace returns by how many percent of its live bytes the heap may grow until the next collection,
-// with so much memory; a limit of 0 is none. A heap larger than the room gets the default of the
-// runtime.
+// GrowthPercent returns by how many percent of its live bytes the heap may grow until the next
+// collection, with so much memory; a limit of 0 is none. A heap larger than the room gets the
+// default of the runtime.
 func GrowthPercent(live, limit uint64) int {
 	room := uint64(AllocationStep)
 	if limit > 0 {

@@ -55,7 +55,7 @@ func TestManagerSetsThePace(t *testing.T) {
 			2 * memory.AllocationStep} {
 			live.Store(n)
 			time.Sleep(2 * memory.SampleEvery) // virtual
-			s.Rest()
+			s.WaitIdle()
 		}
 		if got := testrig.Of[int](&set); !slices.Equal(got, []int{800, 200, 100}) {
 			t.Errorf("set to %v", got)

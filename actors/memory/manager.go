@@ -33,8 +33,8 @@ type Options struct {
 	Use func() Use
 	// Collect runs a garbage collection, and returns when it is done.
 	Collect func()
-	// Pace sets by how many percent the heap may grow until the next collection. Nil leaves that to
-	// the runtime.
+	// SetGCPercent sets by how many percent the heap may grow until the next collection. Nil leaves
+	// that to the runtime.
 	SetGCPercent func(percent int)
 	// Level is the current level. It outlives the manager, which is most likely to crash when it is
 	// needed: meanwhile the last level applies, and the next incarnation measures at once.

@@ -50,7 +50,7 @@ func run(t *testing.T, test func(h *host)) {
 func (h *host) has(use uint64, while time.Duration) {
 	h.bytes.Store(use)
 	time.Sleep(while) // virtual
-	h.Rest()
+	h.WaitIdle()
 }
 
 func (h *host) levels() (said []string) {

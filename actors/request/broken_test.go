@@ -27,7 +27,7 @@ func TestCrashSaysWhetherTheRequestWasWritten(t *testing.T) {
 			r.method, r.queues = c.method, c.queued
 			r.Break("manager", c.kind)
 			x, out := r.submit("s")
-			r.Rest()
+			r.WaitIdle()
 			if out.Word() != int64(-32603) || !strings.Contains(string(out.All()[0].Error.Data), c.want) {
 				t.Errorf("%+v: %v", c, out.All())
 			}

@@ -21,9 +21,9 @@ func TestCrashTakesNoExchange(t *testing.T) {
 		hit, hitOut := r.submit("s")
 		other, otherOut := r.submit("s")
 		time.Sleep(5 * time.Second)
-		r.Break("manager", "*request.Park")
-		r.send(&request.Park{ID: hit.ID, For: time.Hour})
-		r.Rest()
+		r.Break("manager", "*request.ExtendDeadline")
+		r.send(&request.ExtendDeadline{ID: hit.ID, For: time.Hour})
+		r.WaitIdle()
 		if got := r.Ref("manager").Incarnation(); got != 2 {
 			r.T.Fatalf("incarnation %d, want 2", got)
 		}
@@ -71,15 +71,15 @@ func TestWhatEndsAnExchangeOutlivesACrash(t *testing.T) {
 		"*request.CancelOwner": func(r *rig, x *request.Exchange) error {
 			return r.Ref("manager").Send(request.NewCancelOwner(r.Ref("manager"), x.Session))
 		},
-		"*request.Unpark": func(r *rig, x *request.Exchange) error {
-			return r.Ref("manager").Send(request.NewUnpark(r.Ref("manager"), x.ID))
+		"*request.RestoreDeadline": func(r *rig, x *request.Exchange) error {
+			return r.Ref("manager").Send(request.NewRestoreDeadline(r.Ref("manager"), x.ID))
 		},
 	} {
 		for _, crashes := range []int{1, 3} {
 			run(t, func(r *rig) {
 				x, out := r.submit("s")
-				if kind == "*request.Unpark" {
-					r.send(&request.Park{ID: x.ID, For: time.Hour})
+				if kind == "*request.RestoreDeadline" {
+					r.send(&request.ExtendDeadline{ID: x.ID, For: time.Hour})
 				}
 				for range crashes {
 					r.Break("manager", kind)
@@ -87,7 +87,7 @@ func TestWhatEndsAnExchangeOutlivesACrash(t *testing.T) {
 				if err := say(r, x); err != nil {
 					r.T.Fatal(err)
 				}
-				if r.Rest(); kind == "*request.Unpark" {
+				if r.WaitIdle(); kind == "*request.RestoreDeadline" {
 					time.Sleep(11 * time.Second)
 				}
 				if ended := out.Word() != "none"; ended != (crashes == 1) ||
@@ -115,7 +115,7 @@ func TestCrashBeforeARequestIsTakenCountsNothing(t *testing.T) {
 			t.Errorf("%v in flight, got %v", n, out.All())
 		}
 		close(stall)
-		r.Rest()
+		r.WaitIdle()
 		_, out = r.submit("s")
 		if n := r.inFlight(); n != 1 || out.Word() != "none" {
 			t.Errorf("the next: %v in flight, got %v", n, out.All())
@@ -133,7 +133,7 @@ func TestDeadlineOutlivesItsTimer(t *testing.T) {
 		_, out := r.submit("s")
 		r.Break("manager", "request.expire")
 		time.Sleep(10 * time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if r.Ref("manager").Incarnation() != 2 || out.Word() != int64(-32009) {
 			t.Errorf("incarnation %d, got %v", r.Ref("manager").Incarnation(), out.All())
 		}
@@ -169,7 +169,7 @@ func TestCrashAmongSeveralEndsLosesNone(t *testing.T) {
 		_, second := r.submit("s")
 		_, third := r.submit("s")
 		time.Sleep(10 * time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.Ref("manager").Incarnation(); got != 2 {
 			r.T.Fatalf("incarnation %d, want 2", got)
 		}
@@ -204,8 +204,8 @@ func TestEndOfTheManagerEndsItsExchanges(t *testing.T) {
 			if _, err := r.Faults.Arm(f); err != nil {
 				r.T.Fatal(err)
 			}
-			for r.Ref("manager").Send(&request.Park{}) == nil {
-				r.Rest()
+			for r.Ref("manager").Send(&request.ExtendDeadline{}) == nil {
+				r.WaitIdle()
 			}
 		},
 	} {
@@ -243,7 +243,7 @@ func TestManagerStartsWithoutExchangesItCannotLiveWith(t *testing.T) {
 	run(t, func(r *rig) {
 		_, first := r.submit("s")
 		_, second := r.submit("s")
-		r.DropsState("manager", "*request.Park", func() { r.send(&request.Park{}) })
+		r.DropsState("manager", "*request.ExtendDeadline", func() { r.send(&request.ExtendDeadline{}) })
 		for i, out := range []*testrig.Sink{first, second} {
 			if len(out.All()) != 1 || out.Word() != int64(-32008) {
 				t.Errorf("%d: got %v", i, out.All())
@@ -286,14 +286,14 @@ func TestOutcomeThatCrashesLeavesNothing(t *testing.T) {
 					x.Sink = sink
 				}
 				r.send(&request.Submit{Exchange: x})
-				r.Rest()
+				r.WaitIdle()
 				func() {
 					defer func() { _ = recover() }()
 					x.Settle(request.Outcome{
 						Err: &jsonrpc.Error{Code: 1, Message: "no", Data: jsontext.Value(`{}`)},
 					})
 				}()
-				if r.Rest(); len(r.pending(request.PendingQuery{})) != 0 || len(r.done()) != 1 {
+				if r.WaitIdle(); len(r.pending(request.PendingQuery{})) != 0 || len(r.done()) != 1 {
 					t.Errorf("%v in flight, %d told", r.pending(request.PendingQuery{}), len(r.done()))
 				}
 				if got := sink.Word(); sound && got != int64(-32603) {

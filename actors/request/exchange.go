@@ -173,8 +173,8 @@ type Holder struct {
 	Incarnation uint64
 }
 
-// Take sets the holder. The incarnation of a connection that handles the exchange for the first
-// time calls it, and so does one that hands it on.
+// SetHolder sets the holder. The incarnation of a connection that handles the exchange for the
+// first time calls it, and so does one that hands it on.
 func (x *Exchange) SetHolder(h *Holder) { x.held.Store(h) }
 
 // Holder returns the holder of the exchange: its connection, or another one that it was handed to.

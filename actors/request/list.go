@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Of is the kind of a list. An exchange is in at most one list of each kind.
+// Kind is the kind of a list. An exchange is in at most one list of each kind.
 type Kind uint8
 
 // The lists.

@@ -82,9 +82,9 @@ func (m *Manager) Receive(_ *otp.Process, msg any) error {
 	switch msg := msg.(type) {
 	case *Submit:
 		m.submit(msg.Exchange)
-	case *Park:
+	case *ExtendDeadline:
 		m.extend(msg.ID, func(w *timeouts) { w.park(m.p.Now(), msg.For) })
-	case *Unpark:
+	case *RestoreDeadline:
 		m.extend(msg.ID, func(w *timeouts) { w.unpark(m.p.Now()) })
 	case *Cancel:
 		if x := m.table.Get(msg.ID); x != nil {

@@ -111,9 +111,9 @@ func TestProgressPostponesTheDeadline(t *testing.T) {
 func TestParkedExchangeWaitsForItsUser(t *testing.T) {
 	run(t, func(r *rig) {
 		x, out := r.submit("s")
-		r.send(&request.Park{ID: x.ID, For: 5 * time.Minute})
+		r.send(&request.ExtendDeadline{ID: x.ID, For: 5 * time.Minute})
 		time.Sleep(4 * time.Minute)
-		r.send(&request.Unpark{ID: x.ID})
+		r.send(&request.RestoreDeadline{ID: x.ID})
 		time.Sleep(9 * time.Second)
 		if out.Word() != "none" {
 			t.Errorf("after its user has answered: %v", out.All())
@@ -124,7 +124,7 @@ func TestParkedExchangeWaitsForItsUser(t *testing.T) {
 		}
 
 		y, out := r.submit("s")
-		r.send(&request.Park{ID: y.ID, For: time.Minute})
+		r.send(&request.ExtendDeadline{ID: y.ID, For: time.Minute})
 		time.Sleep(time.Minute)
 		if out.Word() != int64(-32009) {
 			t.Errorf("a user who never answers: got %v, want a timeout", out.Word())
@@ -214,9 +214,9 @@ func TestPrincipalIsBounded(t *testing.T) {
 		if out.Word() != "none" {
 			t.Errorf("with room again: %v", out.All())
 		}
-		r.Break("manager", "*request.Park")
-		r.send(&request.Park{})
-		r.Rest()
+		r.Break("manager", "*request.ExtendDeadline")
+		r.send(&request.ExtendDeadline{})
+		r.WaitIdle()
 		if _, out := r.submit("s"); out.Word() != int64(-32010) {
 			t.Errorf("one too many after a crash: %v", out.All())
 		}
@@ -238,13 +238,13 @@ func TestBytesInFlightAreBounded(t *testing.T) {
 			t.Fatalf("the only one: %v", out.All())
 		}
 		if _, out := r.submit("s"); out.Word() != int64(-32010) ||
-			protocol.RetryAfter(out.End().Error) == 0 {
+			protocol.RetryAfter(out.Outcome().Error) == 0 {
 			t.Errorf("one beside it: %v", out.All())
 		}
 		r.complete(huge, `{}`)
 		r.large(600)
-		r.Break("manager", "*request.Park")
-		r.send(&request.Park{})
+		r.Break("manager", "*request.ExtendDeadline")
+		r.send(&request.ExtendDeadline{})
 		r.Struck()
 		if _, out := r.large(500); out.Word() != int64(-32010) {
 			t.Errorf("more than there is room for: %v", out.All())
@@ -258,7 +258,7 @@ func TestBytesInFlightAreBounded(t *testing.T) {
 		for _, x := range r.written() {
 			r.complete(x, `{}`)
 		}
-		r.Rest()
+		r.WaitIdle()
 		if got := r.kept.Account("acme").Holding(); got.Kept != 0 || got.Refused != 2 {
 			t.Errorf("when all have their outcome: %+v", got)
 		}
@@ -293,7 +293,7 @@ func TestBytesAreGivenBackHoweverAnExchangeEnds(t *testing.T) {
 					t.Errorf("one too many: %v", refused.All())
 				}
 				end(r, x)
-				r.Rest()
+				r.WaitIdle()
 				if got := r.reserved(); got != 0 {
 					t.Errorf("%d bytes are reserved afterwards", got)
 				}

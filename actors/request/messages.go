@@ -10,20 +10,20 @@ import (
 // The classes of the messages below. Messages that end something accepted earlier are reserved,
 // at most one for each thing that they end:
 //
-//	Submit, Park, Forward   ordinary: the sender can handle a refusal
+//	Submit, ExtendDeadline, Forward   ordinary: the sender can handle a refusal
 //	Cancel                  reserved: one for each Submit
 //	CancelOwner             reserved: one for each session
 //	Stop                    reserved: one for each end of the listeners
-//	Unpark                  reserved: one for each Park
+//	Unpark                  reserved: one for each ExtendDeadline
 //	Withdraw                reserved: one for each Forward
 //	Done                    reserved: one for each Submit
 
-func (*Cancel) Class() otp.Class      { return otp.Reserved }
-func (*CancelOwner) Class() otp.Class { return otp.Reserved }
-func (*Stop) Class() otp.Class        { return otp.Reserved }
-func (*Unpark) Class() otp.Class      { return otp.Reserved }
-func (*Withdraw) Class() otp.Class    { return otp.Reserved }
-func (Done) Class() otp.Class         { return otp.Reserved }
+func (*Cancel) Class() otp.Class          { return otp.Reserved }
+func (*CancelOwner) Class() otp.Class     { return otp.Reserved }
+func (*Stop) Class() otp.Class            { return otp.Reserved }
+func (*RestoreDeadline) Class() otp.Class { return otp.Reserved }
+func (*Withdraw) Class() otp.Class        { return otp.Reserved }
+func (Done) Class() otp.Class             { return otp.Reserved }
 
 // Submit asks the manager to take charge of an exchange: to count it against the tenant's bound, to
 // enforce its deadline, and to forward it to its upstream connection. The session sends it. The
@@ -88,24 +88,27 @@ func (r *resendOnce) again(msg any) {
 // had their time to end.
 type Stop struct{}
 
-// Park extends the exchange's deadline by at most For, while its client answers a question of the
-// server.
-type Park struct {
+// ExtendDeadline extends the exchange's deadline by at most For, while its client answers a
+// question of the server.
+type ExtendDeadline struct {
 	ID  uint64
 	For time.Duration
 }
 
-// Unpark returns the exchange to its own deadline. It is sent once for each Park that was accepted.
-type Unpark struct {
+// RestoreDeadline returns the exchange to its own deadline. It is sent once for each ExtendDeadline
+// that was accepted.
+type RestoreDeadline struct {
 	ID uint64
 	resendOnce
 }
 
-// NewUnpark makes an Unpark for a manager.
-func NewUnpark(manager otp.Ref, id uint64) *Unpark { return &Unpark{id, resendOnce{to: manager}} }
+// NewRestoreDeadline makes an RestoreDeadline for a manager.
+func NewRestoreDeadline(manager otp.Ref, id uint64) *RestoreDeadline {
+	return &RestoreDeadline{id, resendOnce{to: manager}}
+}
 
 // Fail sends the message to the manager's next incarnation.
-func (m *Unpark) Fail(error) { m.again(m) }
+func (m *RestoreDeadline) Fail(error) { m.again(m) }
 
 // Pending asks for the exchanges in flight, oldest first (S4-62).
 type Pending = otp.Call[PendingQuery, []Info]

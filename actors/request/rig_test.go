@@ -107,7 +107,7 @@ func (r *rig) send(msg any) { r.T.Helper(); r.Send("manager", msg) }
 // complete gives an exchange a result, once all goroutines are blocked.
 func (r *rig) complete(x *request.Exchange, result string) (first bool) {
 	r.T.Helper()
-	r.Rest()
+	r.WaitIdle()
 	return x.Settle(request.Outcome{Result: jsontext.Value(result)})
 }
 

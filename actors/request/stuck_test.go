@@ -54,7 +54,7 @@ func TestAStuckConnectionLosesOnlyWhatItHadInHand(t *testing.T) {
 		held.SetHolder(&request.Holder{Ref: r.Ref("conn"), Incarnation: 1})
 		next.SetHolder(&request.Holder{Ref: r.Ref("conn"), Incarnation: 2})
 		r.send(otp.Down{Ref: r.Ref("conn"), Incarnation: 1, Reason: otp.ErrStuck})
-		r.Rest()
+		r.WaitIdle()
 		if out1.Word() == "none" || out2.Word() != "none" || out3.Word() != "none" {
 			t.Errorf("outcomes %v, %v, %v", out1.Word(), out2.Word(), out3.Word())
 		}
@@ -76,12 +76,12 @@ func TestAStuckConnectionLosesNothingOfItsInstances(t *testing.T) {
 		}
 		third.SetHolder(&request.Holder{Ref: other}) // it waits there
 		r.send(otp.Down{Ref: r.Ref("conn"), Incarnation: 1, Reason: otp.ErrStuck})
-		r.Rest()
+		r.WaitIdle()
 		if out1.Word() != "none" || out2.Word() != "none" || out3.Word() != "none" {
 			t.Fatalf("outcomes %v, %v, %v", out1.Word(), out2.Word(), out3.Word())
 		}
 		r.send(request.NewCancel(r.Ref("manager"), first.ID))
-		r.Rest()
+		r.WaitIdle()
 		if got := testrig.Of[*request.Withdraw](&r.other.Log); len(got) != 1 || got[0].ID != first.ID ||
 			len(r.withdrawn()) != 0 {
 			t.Errorf("the instance was told %v, the connection %v", got, r.withdrawn())

@@ -29,8 +29,8 @@ func TestListOfAServerThatHangsIsTheLastOne(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		start := time.Now()
 		for name, ask := range map[string]func(string, string) string{
-			"legacy": func(m, p string) string { return string(u.ask(m, p).End().Result) },
-			"modern": func(m, p string) string { return string(c.ask(m, p).End().Result) },
+			"legacy": func(m, p string) string { return string(u.ask(m, p).Outcome().Result) },
+			"modern": func(m, p string) string { return string(c.ask(m, p).Outcome().Result) },
 		} {
 			if got := ask("tools/list", ""); !strings.Contains(got, `"name":"read"`) ||
 				strings.Contains(got, "nextCursor") {
@@ -54,7 +54,8 @@ func TestListOfAServerThatHangsIsTheLastOne(t *testing.T) {
 		if got := u.heard("notifications/tools/list_changed"); len(got) != 1 {
 			t.Errorf("announced %d times", len(got))
 		}
-		if out := u.ask("tools/list", ""); !strings.Contains(string(out.End().Result), `"name":"write"`) {
+		if out := u.ask("tools/list", ""); !strings.Contains(string(out.Outcome().Result),
+			`"name":"write"`) {
 			t.Errorf("afterwards: %v", out.All())
 		}
 	})

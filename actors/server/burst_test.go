@@ -144,7 +144,7 @@ func TestAChangeIsAnnouncedOncePerSession(t *testing.T) {
 		for _, p := range []*peer{lists, own[0], own[1]} {
 			p.Notify(method, "")
 			time.Sleep(10 * time.Second)
-			r.Rest()
+			r.WaitIdle()
 		}
 		for i, u := range []*user{all, alone, others} {
 			if n := len(u.heard(method)); n != 1 {

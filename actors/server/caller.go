@@ -16,17 +16,17 @@ func (s *Session) version() protocol.Version {
 
 // caller describes this session to the catalogue.
 func (s *Session) caller() catalog.Caller {
-	ep := s.h.Endpoint()
+	ep := s.handle.Endpoint()
 	c := catalog.Caller{
-		Session:   s.h.Row(),
+		Session:   s.handle.Row(),
 		Ref:       s.p.Self(),
 		Principal: ep.Principal,
 		Server:    ep.Server,
-		Presence:  s.h,
+		Presence:  s.handle,
 	}
 	if s.record != nil {
 		c.Capabilities, c.Info, c.Modern, c.Peer = s.record.Capabilities, s.record.Client, s.modern(),
-			s.h.IsPeer()
+			s.handle.IsPeer()
 		c.Version = s.record.Version
 		s.withhold(&c)
 	}
@@ -49,10 +49,10 @@ func (s *Session) clientInfo() *protocol.Implementation {
 func (s *Session) withhold(c *catalog.Caller) {
 	f := c.Capabilities.Fingerprint()
 	tell := f
-	if !s.transparent() {
+	if !s.singleServer() {
 		tell &^= protocol.OtherExtensions
 	}
-	c.Withheld = f &^ s.h.GrantSet(tell)
+	c.Withheld = f &^ s.handle.GrantSet(tell)
 }
 
 // modern reports whether this session is of the modern era: its requests are stateless. No client
@@ -61,6 +61,6 @@ func (s *Session) modern() bool {
 	return s.record != nil && s.record.Version.Has(protocol.PerRequestMeta)
 }
 
-// transparent reports whether the session's endpoint shows the client one server as it is, and not
+// singleServer reports whether the session's endpoint shows the client one server as it is, and not
 // the aggregate of all servers.
-func (s *Session) transparent() bool { return s.h.Endpoint().Server != "" }
+func (s *Session) singleServer() bool { return s.handle.Endpoint().Server != "" }

@@ -19,7 +19,7 @@ import (
 
 // outgoing is a request whose server is known and whose connection may not be known yet. Most
 // requests are sent at once and never reach the heap. Code that keeps an outgoing for later must
-// keep a copy: see lasting.
+// keep a copy: see onHeap.
 type outgoing struct {
 	d       *session.Deliver
 	server  string
@@ -111,7 +111,7 @@ func (s *Session) toServer(o *outgoing) {
 // connect asks the catalogue for this session's connection to a server.
 func (s *Session) connect(o *outgoing) {
 	s.waiting.add(o.d)
-	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: o.server},
+	otp.CallAsync(s.p, s.options.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: o.server},
 		func(ref otp.Ref, err error) any { return connected{o, ref, err} })
 	o.expiry.Stop()
 	o.expiry = s.p.After(s.timeLeft(o.d), connectExpired{o})
@@ -157,20 +157,21 @@ func (s *Session) use(server string, ref otp.Ref, d *session.Deliver, then func(
 
 // submit makes the exchange and sends it to the request manager.
 func (s *Session) submit(o *outgoing, to otp.Ref) {
-	m, limits := o.d.Message, &s.o.Tenant().Limits
+	m, limits := o.d.Message, &s.options.Tenant().Limits
 	if m.Method == "tools/call" && m.MayHave("task") && jsonedit.Kind(m.Elided(), "task") != 0 {
 		// The actor that keeps a task asks the server for it by itself. If no task is kept, the host
 		// ignores the member, as a receiver without tasks must (2025-11-25 §basic/utilities/tasks).
 		o.params, _ = jsonedit.Delete(o.params, "task")
 	}
 	c := &call{names: o.names, Exchange: request.Exchange{
-		ID:      s.o.NextID.Add(1),
-		Session: s.h.Row(), Principal: s.h.Endpoint().Principal, Owner: s.h, Tenant: s.h,
+		ID:      s.options.NextID.Add(1),
+		Session: s.handle.Row(), Principal: s.handle.Endpoint().Principal, Owner: s.handle,
+		Tenant: s.handle,
 		Client: s.clientInfo(), Version: s.record.Version, Downstream: m.ID,
 		Server: o.server, Upstream: to, Method: m.Method, Params: o.params,
 		Arrived: s.arrived(o.d), Timeout: limits.CallTimeout, MaxTimeout: limits.CallTimeoutMax,
 		Sink: s.sink(o), Rewrite: s.wrap(o), Visit: s.askVisit(o),
-		Extended: s.extended(), Transparent: s.transparent(),
+		Extended: s.extended(), Transparent: s.singleServer(),
 	}}
 	x := c.named()
 	if o.internal {
@@ -193,8 +194,8 @@ func (s *Session) submit(o *outgoing, to otp.Ref) {
 	s.p.Check() // before shared state refers to the exchange
 	x.Count(s.counted(o.d))
 	o.expiry.Stop() // the timer would keep a large request alive for as long as a call may take
-	s.h.Calls().Add(x)
-	if err := s.p.Pass(s.o.Requests, x.Submit()); err != nil {
+	s.handle.Calls().Add(x)
+	if err := s.p.Pass(s.options.Requests, x.Submit()); err != nil {
 		x.Settle(request.Outcome{Ending: request.Refused, Err: s.overloaded(o)})
 	}
 }
@@ -210,7 +211,7 @@ func (s *Session) counted(d *session.Deliver) *quota.Reservation {
 // overloaded explains why the request manager accepts no request: it is overloaded, or its tenant
 // is down.
 func (s *Session) overloaded(o *outgoing) error {
-	if down := s.h.Down(); down != nil {
+	if down := s.handle.Down(); down != nil {
 		return down.EndedBeforeAnswer(o.server, false)
 	}
 	return protocol.Overloaded("tenant", time.Second)
@@ -218,7 +219,7 @@ func (s *Session) overloaded(o *outgoing) error {
 
 // timeLeft is the time until the deadline of a request.
 func (s *Session) timeLeft(d *session.Deliver) time.Duration {
-	return max(0, s.arrived(d).Add(s.o.Tenant().Limits.CallTimeout).Sub(s.p.Now()))
+	return max(0, s.arrived(d).Add(s.options.Tenant().Limits.CallTimeout).Sub(s.p.Now()))
 }
 
 // arrived is when a request came. For a request of the host itself it is the current time.
@@ -232,13 +233,13 @@ func (s *Session) arrived(d *session.Deliver) time.Time {
 // updateListen tells the handle whether this actor still needs to hear of the end of every call.
 func (s *Session) updateListen() {
 	s.p.Check() // a replaced incarnation must not undo the setting of its successor
-	s.h.Listen(len(s.asked)+len(s.oldConnections)+len(s.levels) > 0)
+	s.handle.ReportCallEnds(len(s.asked)+len(s.oldConnections)+len(s.levels) > 0)
 }
 
 // done handles the end of a call.
 func (s *Session) done(m request.Done) {
 	defer s.updateListen()
-	s.settleQuestionsOf(m.Exchange.ID, m.Failed)
+	s.callEnded(m.Exchange.ID, m.Failed)
 	s.detachOld()
 	s.releaseLogLevel(m.Exchange.Server)
 	its := func(exchange uint64) bool { return exchange == m.Exchange.ID }

@@ -21,9 +21,9 @@ func TestCallReachesItsServer(t *testing.T) {
 		u := r.ready(`{}`)
 		id := jsonrpc.StringID("my id")
 		out := u.askAs(id, "tools/call", `{"name":"files__read","arguments":{"n":12345678901234567890}}`)
-		called, _ := jsonedit.Get(out.End().Result, "called")
+		called, _ := jsonedit.Get(out.Outcome().Result, "called")
 		if string(called) != `{"name":"read","arguments":{"n":12345678901234567890}}` ||
-			out.End().ID != id {
+			out.Outcome().ID != id {
 			t.Errorf("got %v", out.All())
 		}
 		if out := u.ask("tools/call", `{"name":"nowhere__nothing"}`); out.Word() != int64(-32602) {
@@ -48,7 +48,7 @@ func TestParamsOfTheWrongKindGoNowhere(t *testing.T) {
 				"completion/complete": `{"ref":7}`,
 			} {
 				out := u.ask(method, params)
-				if out.Word() != int64(-32602) || !strings.Contains(out.End().Error.Message, "params.") {
+				if out.Word() != int64(-32602) || !strings.Contains(out.Outcome().Error.Message, "params.") {
 					t.Errorf("%s at %q: %v", method, endpoint, out.All())
 				}
 			}
@@ -66,7 +66,7 @@ func TestEqualIdsAreToldApart(t *testing.T) {
 		for n := range 100 {
 			out := u.askAs(jsonrpc.IntID(1), "tools/call",
 				fmt.Sprintf(`{"name":"files__read","arguments":{"n":%d}}`, n))
-			if got, _ := jsonedit.Get(out.End().Result, "called", "arguments",
+			if got, _ := jsonedit.Get(out.Outcome().Result, "called", "arguments",
 				"n"); string(got) != strconv.Itoa(n) || len(out.All()) != 1 {
 				t.Errorf("call %d: %v", n, out.All())
 			}
@@ -175,7 +175,7 @@ func TestCallsOutliveTheirSessionsActor(t *testing.T) {
 			t.Errorf("the one it crashed on: %v", hit.All())
 		}
 		peer.Close()
-		if got := flying.End(); got.Error == nil ||
+		if got := flying.Outcome(); got.Error == nil ||
 			!strings.Contains(string(got.Error.Data), `"maybeExecuted":true`) {
 			t.Errorf("in flight: %v", flying.All())
 		}
@@ -260,14 +260,14 @@ func TestErrorsNameResourcesAsTheirClientDoes(t *testing.T) {
 		for name, ask := range map[string]func(string, string) *testrig.Sink{"legacy": u.ask,
 			"modern": c.ask} {
 			out := ask("resources/read", `{"uri":"`+nope+`"}`)
-			if got, _ := jsonedit.GetString(out.End().Error.Data, "uri"); got != nope {
+			if got, _ := jsonedit.GetString(out.Outcome().Error.Data, "uri"); got != nope {
 				t.Errorf("%s: %v", name, out.All())
 			}
 		}
 		u = r.open("ci", "files")
 		u.shake(`{}`)
 		out := u.ask("resources/read", `{"uri":"nope"}`)
-		if got, _ := jsonedit.GetString(out.End().Error.Data, "uri"); got != "nope" {
+		if got, _ := jsonedit.GetString(out.Outcome().Error.Data, "uri"); got != "nope" {
 			t.Errorf("alone: %v", out.All())
 		}
 	})

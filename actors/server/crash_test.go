@@ -199,7 +199,7 @@ func TestThreeCrashesOfASession(t *testing.T) {
 		u, out, p := asking(r)
 		for n := range uint64(3) {
 			p.Ask(jsonrpc.IntID(1+n), "elicitation/create", `{"message":"name?"}`)
-			r.Rest()
+			r.WaitIdle()
 			u.crash()
 			if out := u.ask("ping", ""); out.Word() != "result" {
 				t.Errorf("the next request: %v", out.All())
@@ -243,7 +243,7 @@ func TestConfirmationThatCrashesItsSession(t *testing.T) {
 				}
 				tell(r, u)
 				time.Sleep(2 * time.Minute)
-				r.Rest()
+				r.WaitIdle()
 				if _, there := r.index.Get(u.h.ID()); !there {
 					t.Fatal("it is gone")
 				}

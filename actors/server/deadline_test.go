@@ -33,8 +33,8 @@ func TestDeadlineCountsFromTheArrival(t *testing.T) {
 		}
 		time.Sleep(200 * time.Millisecond)
 		for method, out := range asked {
-			if out.Word() == "none" || out.End().Error == nil ||
-				!strings.Contains(string(out.End().Error.Data),
+			if out.Word() == "none" || out.Outcome().Error == nil ||
+				!strings.Contains(string(out.Outcome().Error.Data),
 					`"maybeExecuted":false,"retryable":true,"cause":"starting"`) {
 				t.Errorf("%s at its deadline: %v", method, out.All())
 			}
@@ -62,7 +62,7 @@ func TestDeadlineIncludesTheLook(t *testing.T) {
 		}
 		time.Sleep(200 * time.Millisecond)
 		if out.Word() == "none" ||
-			!strings.Contains(string(out.End().Error.Data), `"maybeExecuted":true`) {
+			!strings.Contains(string(out.Outcome().Error.Data), `"maybeExecuted":true`) {
 			t.Errorf("at its deadline: %v", out.All())
 		}
 	})

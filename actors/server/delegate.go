@@ -12,16 +12,16 @@ import (
 	"mcpd/supervisor/otp"
 )
 
-// delegated is the result of starting the actor that handles the questions of a call.
-type delegated struct {
+// heldCallStarted is the result of starting the actor that handles the questions of a call.
+type heldCallStarted struct {
 	x   *request.Exchange
 	ref otp.Ref
 	err error
 }
 
-// delegate gives a question of a legacy server to the actor of the call to which the question
+// holdQuestion gives a question of a legacy server to the actor of the call to which the question
 // belongs. The first question of a call starts the actor.
-func (s *Session) delegate(q *client.Question) {
+func (s *Session) holdQuestion(q *client.Question) {
 	x := q.Exchange
 	if x == nil {
 		q.Fail(
@@ -32,7 +32,7 @@ func (s *Session) delegate(q *client.Question) {
 		return
 	}
 	relay, ok := x.Sink.(*held.Relay)
-	full := s.o.Account.CheckBegin()
+	full := s.options.Account.CheckBegin()
 	switch {
 	case !ok:
 		q.Fail(protocol.MethodNotFound(q.Method))
@@ -48,14 +48,14 @@ func (s *Session) delegate(q *client.Question) {
 		return
 	}
 	args := held.Args{Exchange: x, Relay: relay, Capabilities: s.record.Capabilities}
-	otp.StartChildArgsAsync(s.p, s.o.HeldCalls(), held.Row(x.ID), args,
+	otp.StartChildArgsAsync(s.p, s.options.HeldCalls(), held.Row(x.ID), args,
 		func(ref otp.Ref, err error) any {
-			return delegated{x, ref, err}
+			return heldCallStarted{x, ref, err}
 		})
 }
 
-// delegated hands over the questions that arrived while the actor was being started.
-func (s *Session) delegated(m delegated) {
+// sendWaitingQuestions hands over the questions that arrived while the actor was being started.
+func (s *Session) sendWaitingQuestions(m heldCallStarted) {
 	var already otp.ErrAlreadyStarted
 	if errors.As(m.err, &already) {
 		m.ref, m.err = already.Ref, nil
@@ -81,12 +81,12 @@ func release(x *request.Exchange) {
 	}
 }
 
-// undelegate takes back a question that its server has cancelled.
-func (s *Session) undelegate(m *client.Withdrawn) {
+// cancelHeldQuestion takes back a question that its server has cancelled.
+func (s *Session) cancelHeldQuestion(m *client.Withdrawn) {
 	if s.waiting.unask(m) {
 		return
 	}
-	if call, ok := s.o.HeldCall(held.Row(m.Call)); ok {
+	if call, ok := s.options.HeldCall(held.Row(m.Call)); ok {
 		_ = s.p.Send(call, m)
 	}
 }

@@ -20,7 +20,7 @@ func TestServerThatAsksFirstHearsItsFirstClient(t *testing.T) {
 				u.shake(changes)
 				p := r.peer("files")
 				p.Ask(jsonrpc.IntID(1), "roots/list", "")
-				r.Rest()
+				r.WaitIdle()
 				if late { // the server asks again when it is told that there is a client
 					time.Sleep(2 * client.QuestionHold)
 					if got := p.answers(); len(got) != 1 || got[0].Error == nil {
@@ -28,13 +28,13 @@ func TestServerThatAsksFirstHearsItsFirstClient(t *testing.T) {
 					}
 				}
 				u.ask("tools/list", "")
-				r.Rest()
+				r.WaitIdle()
 				if late {
 					if got := p.heard("notifications/roots/list_changed"); len(got) != 1 {
 						t.Fatalf("%q: told %v", endpoint, got)
 					}
 					p.Ask(jsonrpc.IntID(2), "roots/list", "")
-					r.Rest()
+					r.WaitIdle()
 				}
 				other := r.open("ci", endpoint)
 				other.shake(changes)

@@ -37,7 +37,7 @@ func (p *peer) complete(elicitation string) {
 // dropped is how many notifications were dropped for a reason.
 func (r *rig) dropped(reason string) (n uint32) {
 	time.Sleep(time.Minute) // they are reported in sums
-	r.Rest()
+	r.WaitIdle()
 	for _, e := range testrig.Of[telemetry.NotificationDropped](&r.Events) {
 		if e.Reason == reason {
 			n += e.Count
@@ -54,7 +54,7 @@ func TestEndOfElicitationReachesItsSession(t *testing.T) {
 			r.script["files"]["tools/call"] = nil
 			out := u.call()
 			p().page(jsonrpc.IntID(1), "e")
-			r.Rest()
+			r.WaitIdle()
 			u.answer(out.Sent()[0].ID, yes)
 		},
 		"refused": func(r *rig, u *user, p func() *peer) {
@@ -77,7 +77,7 @@ func TestEndOfElicitationReachesItsSession(t *testing.T) {
 				p.complete("")
 				p.complete("e")
 				p.complete("e")
-				r.Rest()
+				r.WaitIdle()
 				if got := alice.heard(completed); len(got) != 1 ||
 					string(got[0].Params) != `{"elicitationId":"e"}` {
 					t.Errorf("alice heard %v", got)
@@ -113,7 +113,7 @@ func TestElicitationOutlivesCrashes(t *testing.T) {
 				r.Struck()
 				time.Sleep(time.Minute)
 				r.latest("files").complete("e")
-				r.Rest()
+				r.WaitIdle()
 				if got := alice.heard(completed); len(got) != 1 {
 					t.Errorf("alice heard %v", got)
 				}
@@ -155,7 +155,7 @@ func TestEndOfElicitationThatNobodyHears(t *testing.T) {
 		time.Sleep(time.Minute)
 		p := r.latest("files")
 		p.complete("e")
-		r.Rest()
+		r.WaitIdle()
 		if got := bob.heard(completed); len(got) != 1 { // bob was given the same id
 			t.Errorf("bob heard %v", got)
 		}

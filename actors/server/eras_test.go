@@ -36,7 +36,7 @@ func TestListsOfAServerThatChangesItsEra(t *testing.T) {
 						t.Helper()
 						before, after := old.ask("tools/list", ""), young.ask("tools/list", "")
 						time.Sleep(time.Minute)
-						first, second := before.End().Result, after.End().Result
+						first, second := before.Outcome().Result, after.Outcome().Result
 						if before.Word() != "result" || after.Word() != "result" {
 							t.Fatalf("%s: %v %v", when, before.All(), after.All())
 						}
@@ -57,7 +57,7 @@ func TestListsOfAServerThatChangesItsEra(t *testing.T) {
 						(<-r.peers["files"]).Close()
 					}
 					if endpoint == "" {
-						if out := old.ask("tools/list", ""); strings.Contains(string(out.End().Result), bare) {
+						if out := old.ask("tools/list", ""); strings.Contains(string(out.Outcome().Result), bare) {
 							t.Errorf("meanwhile: %v", out.All())
 						}
 					}

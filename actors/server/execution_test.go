@@ -24,7 +24,7 @@ func TestToolsOfAServerWithoutTasks(t *testing.T) {
 					`{"name":"` + prefix + `a","inputSchema":{"type":"object"},"execution":{"taskSupport":"forbidden"}},` +
 					`{"name":"` + prefix + `b","inputSchema":{"type":"object"}},` +
 					`{"name":"` + prefix + `c","inputSchema":{"type":"object"}}`
-				if got := string(u.ask("tools/list", "").End().Result); !strings.HasPrefix(got, want) {
+				if got := string(u.ask("tools/list", "").Outcome().Result); !strings.HasPrefix(got, want) {
 					t.Errorf("got  %s\nwant %s", got, want)
 				}
 			})

@@ -38,19 +38,19 @@ type notificationTarget struct {
 // so for every method that MCP does not define. The connection drops the notification if the server
 // is of the other era and no extension was declared for it.
 func (s *Session) forwardsNotification(m jsonrpc.Message) bool {
-	return s.transparent() && !protocol.IsKnownMethod(m.Method) && m.Params.Kind() != '['
+	return s.singleServer() && !protocol.IsKnownMethod(m.Method) && m.Params.Kind() != '['
 }
 
 // mayReceive reports whether this client may get a notification, given the revisions and
 // declarations of both sides.
 func (s *Session) mayReceive(n *notification.Notice) bool {
 	switch {
-	case subscription.ListChanged(n.Method) && protocol.IsKnownMethod(n.Method) && s.transparent() &&
+	case subscription.ListChanged(n.Method) && protocol.IsKnownMethod(n.Method) && s.singleServer() &&
 		!s.modern():
 		return true // As on a direct connection, a client gets it whatever its server declares.
 	case protocol.IsKnownMethod(n.Method):
 		return s.gate().Check(protocol.Server, n.Method, n.Params) == nil
-	case !s.transparent(): // the aggregate supports no extension
+	case !s.singleServer(): // the aggregate supports no extension
 		return false
 	}
 	return s.gate().SharesExtension() || n.Era == s.version().Era()
@@ -58,12 +58,12 @@ func (s *Session) mayReceive(n *notification.Notice) bool {
 
 // extended reports whether the client may get notifications of an extension during calls of this
 // session.
-func (s *Session) extended() bool { return s.transparent() && s.gate().SharesExtension() }
+func (s *Session) extended() bool { return s.singleServer() && s.gate().SharesExtension() }
 
 // forwardNotification sends a notification of the client to its one server, which is started if
 // necessary.
 func (s *Session) forwardNotification(m jsonrpc.Message) {
-	server := s.h.Endpoint().Server
+	server := s.handle.Endpoint().Server
 	t := s.waiting.addNotification(m)
 	if t == nil {
 		s.countDropped(m, "queue_full")
@@ -73,7 +73,7 @@ func (s *Session) forwardNotification(m jsonrpc.Message) {
 		s.sendPending(notificationTarget{t, ref, nil})
 		return
 	}
-	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: server},
+	otp.CallAsync(s.p, s.options.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: server},
 		func(ref otp.Ref, err error) any { return notificationTarget{t, ref, err} })
 }
 
@@ -86,7 +86,7 @@ func (s *Session) sendPending(m notificationTarget) {
 		s.countDropped(m.t.m, "unreachable")
 		return
 	}
-	server := s.h.Endpoint().Server
+	server := s.handle.Endpoint().Server
 	send := func() {
 		s.waiting.removeNotification(m.t)
 		if s.p.Send(
@@ -111,7 +111,7 @@ func (s *Session) sendPending(m notificationTarget) {
 
 // countDropped counts a notification of the client that its server does not get.
 func (s *Session) countDropped(m jsonrpc.Message, reason string) {
-	s.o.Emit(
+	s.options.Emit(
 		telemetry.NotificationDropped{Where: s.where(), Method: m.Method, Reason: reason, Count: 1},
 	)
 }

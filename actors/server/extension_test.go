@@ -45,7 +45,7 @@ func TestMethodsOfAnExtensionArePassedOn(t *testing.T) {
 		for _, caps := range []string{acme, `{"experimental":{"acme/old":{}}}`} {
 			u := r.alone("ci", caps)
 			out := u.ask("things/list", `{"cursor":"c"}`)
-			if got := string(out.End().Result); got != `{"things":[1],"asked":{"cursor":"c"}}` {
+			if got := string(out.Outcome().Result); got != `{"things":[1],"asked":{"cursor":"c"}}` {
 				t.Errorf("%s: %v", caps, out.All())
 			}
 			p := r.hearing("things/list")
@@ -83,7 +83,7 @@ func TestMethodsOfAnExtensionStandAlone(t *testing.T) {
 		c := r.caller(acme)
 		c.server = "files"
 		out := c.ask("things/list", `{}`)
-		if got, _ := jsonedit.Get(out.End().Result, "things"); string(got) != "[1]" {
+		if got, _ := jsonedit.Get(out.Outcome().Result, "things"); string(got) != "[1]" {
 			t.Errorf("got %v", out.All())
 		}
 		p := r.peer("files")
@@ -91,7 +91,7 @@ func TestMethodsOfAnExtensionStandAlone(t *testing.T) {
 			"io.modelcontextprotocol/clientCapabilities"); string(got) != acme {
 			t.Errorf("the server was told %s", got)
 		}
-		if kind, _ := jsonedit.GetString(out.End().Result, "resultType"); kind != "acme" {
+		if kind, _ := jsonedit.GetString(out.Outcome().Result, "resultType"); kind != "acme" {
 			t.Errorf("the type is %s", kind)
 		}
 		d := r.caller(`{}`)
@@ -109,7 +109,7 @@ func TestRequestsOfAnExtensionEnd(t *testing.T) {
 		late := u.askAs(jsonrpc.IntID(70), "things/wait", `{}`)
 		p := r.hearing("things/wait")
 		time.Sleep(r.tenant.Limits.CallTimeout + time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if late.Word() == "none" || len(p.heard("notifications/cancelled")) != 1 {
 			t.Errorf("at its deadline: %v, and the server heard %v", late.All(),
 				p.heard("notifications/cancelled"))
@@ -121,8 +121,9 @@ func TestRequestsOfAnExtensionEnd(t *testing.T) {
 		}
 		cut := u.askAs(jsonrpc.IntID(72), "things/wait", `{}`)
 		p.dies("")
-		r.Rest()
-		if sent, _ := jsonedit.Get(cut.End().Error.Data, "mayHaveExecuted"); cut.End().Error == nil ||
+		r.WaitIdle()
+		if sent, _ := jsonedit.Get(cut.Outcome().Error.Data,
+			"mayHaveExecuted"); cut.Outcome().Error == nil ||
 			string(sent) == "false" {
 			t.Errorf("its server died: %v", cut.All())
 		}
@@ -196,13 +197,13 @@ func TestTheAggregateHearsNothingOfExtensions(t *testing.T) {
 		p.answer("tools/call", `{"content":[]}`)
 		asked := alice.ask("things/wait", `{}`)
 		p.Ask(jsonrpc.StringID("q"), "things/ask", `{"what":"?"}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := asked.Sent(); len(got) != 1 || got[0].Method != "things/ask" {
 			t.Fatalf("the question reached %v; the server heard %v", got,
 				testrig.Of[jsonrpc.Message](&p.got))
 		}
 		alice.answer(asked.Sent()[0].ID, `{"so":1}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := testrig.Of[jsonrpc.Message](&p.got); !answeredWith(got, `{"so":1}`) {
 			t.Errorf("the server heard %v", got)
 		}
@@ -212,7 +213,7 @@ func TestTheAggregateHearsNothingOfExtensions(t *testing.T) {
 // hearing is the server's end of the last connection on which the method arrived.
 func (r *rig) hearing(method string) (last *peer) {
 	r.T.Helper()
-	r.Rest()
+	r.WaitIdle()
 	for _, p := range testrig.Of[*peer](&r.dialled) {
 		if len(p.heard(method)) > 0 {
 			last = p
@@ -243,7 +244,7 @@ func TestTheAggregateDeclaresWhatItMerges(t *testing.T) {
 	}, func(r *rig) {
 		declared := func(server string) string {
 			out := r.open("ci", server).ask("initialize", greeting("2025-11-25", acme))
-			caps, _ := jsonedit.Get(out.End().Result, "capabilities")
+			caps, _ := jsonedit.Get(out.Outcome().Result, "capabilities")
 			return string(caps)
 		}
 		if got, want := declared("files"),
@@ -286,7 +287,7 @@ func TestNotificationsThatWaitAreBounded(t *testing.T) {
 		v.ask("ping", "")
 		r.Struck()
 		letGo()
-		if r.Rest(); counted() != 0 {
+		if r.WaitIdle(); counted() != 0 {
 			t.Errorf("%d bytes count after a crash", counted())
 		}
 	})
@@ -309,7 +310,7 @@ func TestTheAggregateHearsNothingBesideApps(t *testing.T) {
 		}
 		p.Notify("notifications/things/changed", `{}`)
 		p.Ask(jsonrpc.StringID("q"), "things/ask", `{}`)
-		r.Rest()
+		r.WaitIdle()
 		p.answer("tools/call", `{"content":[]}`)
 		p.Notify("notifications/things/changed", `{}`)
 		if got := len(during.Sent()) + len(all.heard("")); got != 0 {

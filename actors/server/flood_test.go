@@ -41,7 +41,7 @@ func TestFloodOfNoticesRefusesNothingElse(t *testing.T) {
 		}
 		// as long as it takes to read them, in virtual time
 		time.Sleep(flood * time.Second / client.UnsolicitedRate)
-		r.Rest()
+		r.WaitIdle()
 		counts, err := testrig.Ask[notification.StatsRequest, notification.Counts](r.Rig, "notices",
 			notification.StatsRequest{})
 		if err != nil || counts.Delivered < otp.DefaultMailbox/2 ||
@@ -58,7 +58,7 @@ func TestFloodOfNoticesRefusesNothingElse(t *testing.T) {
 			t.Errorf("answered during the flood: %v", second.All())
 		}
 		close(u.stall)
-		r.Rest()
+		r.WaitIdle()
 		if first.Word() != "cancelled" || len(p.heard("notifications/cancelled")) != 1 {
 			t.Errorf("cancelled: %v, the server heard %v", first.All(), p.heard("notifications/cancelled"))
 		}

@@ -166,7 +166,7 @@ func TestWhoHungSaysNothingMore(t *testing.T) {
 				s := notificationTarget{r: r, users: []*user{u}, outs: []*testrig.Sink{out}}
 				letGo := r.Stalls.Arm(h.at, h.kind)
 				s.outs = append(s.outs, h.do(r, u, p, out)...)
-				r.Rest()
+				r.WaitIdle()
 				if r.Stalls.Armed() {
 					t.Fatal("it has not hung")
 				}
@@ -227,7 +227,7 @@ func TestQuestionOfASessionThatHungIsRefused(t *testing.T) {
 			run(t, silent, func(r *rig) {
 				u, out, p := asking(r)
 				p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
-				r.Rest()
+				r.WaitIdle()
 				letGo := r.Stalls.Arm("session", "*session.Deliver")
 				hang(r, u, p, out)
 				time.Sleep(otp.DefaultHardTimeout + 10*time.Second)
@@ -263,12 +263,12 @@ func TestWhoHungUnparksNothingOfItsSuccessor(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		u, out, p := asking(r)
 		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{"message":"name?"}`)
-		r.Rest()
+		r.WaitIdle()
 		letGo := r.Stalls.Arm("session", "*session.Deliver")
 		u.answer(out.Sent()[0].ID, yes)
 		time.Sleep(otp.DefaultHardTimeout + 10*time.Second)
 		p.Ask(jsonrpc.IntID(2), "elicitation/create", `{"message":"age?"}`)
-		r.Rest()
+		r.WaitIdle()
 		letGo()
 		time.Sleep(r.tenant.Limits.CallTimeout + time.Second)
 		if out.Word() != "none" {

@@ -96,7 +96,7 @@ func (s *Session) asTask(o *outgoing) (taken bool) {
 
 // forward sends a request to the one server of a transparent endpoint.
 func (s *Session) forward(d *session.Deliver) {
-	o := &outgoing{d: d, server: s.h.Endpoint().Server, params: d.Message.Params}
+	o := &outgoing{d: d, server: s.handle.Endpoint().Server, params: d.Message.Params}
 	if view := s.view; view != nil && d.Message.Method == "tools/list" &&
 		s.record.Version.Has(protocol.ToolExecution) {
 		o.rewrite = view.Tasked(o.server)
@@ -112,12 +112,12 @@ func (s *Session) startTask(
 	offered protocol.ServerCapabilities,
 ) {
 	if down != tasks.None {
-		if full := s.o.Account.CheckBeginEvicting(s.o.TaskIndex.Spare); full != nil {
+		if full := s.options.Account.CheckBeginEvicting(s.options.TaskIndex.Spare); full != nil {
 			s.refuse(o.d, full.ClientError())
 			return
 		}
 	}
-	handle := task.NewHandle(s.o.Random)
+	handle := task.NewHandle(s.options.Random)
 	ttl, err := tasks.DefaultTTL, error(nil)
 	if s.asksForTask(o.d.Message) {
 		intent, _ := jsonedit.Get(o.d.Message.Params, "task")
@@ -131,7 +131,7 @@ func (s *Session) startTask(
 	if down == tasks.Core && up == tasks.Core { // the server decides how long the task is kept
 		good = tasks.MaxTTL
 	}
-	id, err := s.o.Held.Ring.Seal(s.taskOwner(), seal.State{
+	id, err := s.options.Held.Ring.Seal(s.taskOwner(), seal.State{
 		Kind: seal.HostTask, Handle: handle, Round: uint32(down),
 		Upstream: jsonedit.Quote(o.server), Expiry: s.p.Now().Add(good),
 	})
@@ -155,7 +155,7 @@ func (s *Session) startTask(
 		s.withhold(&caller)
 	}
 	args := task.Args{
-		Row: task.Row(handle), Server: o.server, Caller: caller, Owner: s.h,
+		Row: task.Row(handle), Server: o.server, Caller: caller, Owner: s.handle,
 		Task: tasks.Options{
 			ID: id, Name: o.server, ClientDialect: down, ServerDialect: up, Client: s.record.Version,
 			Server: server,
@@ -163,14 +163,14 @@ func (s *Session) startTask(
 			Cancels: up == tasks.Extension || offered.Has("tasks.cancel"), Rewrite: s.rename(o),
 		},
 	}
-	if s.h.Persistent() {
-		args.Session = s.h.ID()
+	if s.handle.Persistent() {
+		args.Session = s.handle.ID()
 	}
 	s.waiting.add(o.d)
 	call := o.onHeap()
 	otp.StartChildArgsAsync(
 		s.p,
-		s.o.Tasks(),
+		s.options.Tasks(),
 		args.Row,
 		args,
 		func(ref otp.Ref, err error) any { return taskStarted{call, ref.Child(task.Child), err} },
@@ -203,10 +203,10 @@ func (s *Session) keptTask(state seal.State) (server string, ref otp.Ref, ok boo
 		down = tasks.Extension
 	}
 	server, _ = jsonedit.Unquote(state.Upstream)
-	if state.Round != uint32(down) || s.transparent() && server != s.h.Endpoint().Server {
+	if state.Round != uint32(down) || s.singleServer() && server != s.handle.Endpoint().Server {
 		return "", otp.Ref{}, false
 	}
-	ref, ok = s.o.Task(task.Row(state.Handle))
+	ref, ok = s.options.Task(task.Row(state.Handle))
 	return server, ref, ok
 }
 
@@ -216,9 +216,9 @@ func (s *Session) listTasks(d *session.Deliver) {
 		s.refuse(d, protocol.StateInvalid("cursor"))
 		return
 	}
-	ep := s.h.Endpoint()
+	ep := s.handle.Endpoint()
 	list := jsontext.Value{'['}
-	for i, o := range s.o.TaskIndex.List(ep.Principal, ep.Server) {
+	for i, o := range s.options.TaskIndex.List(ep.Principal, ep.Server) {
 		if i > 0 {
 			list = append(list, ',')
 		}

@@ -48,7 +48,7 @@ func releasesAny(servers []tenant.Server, silent time.Duration) (some bool, next
 // revisions without sessions leave none behind.
 func (s *Session) armIdleRelease() {
 	s.silence.timer.Stop()
-	if s.modern() || s.h.IsPeer() || !s.h.Streamed() {
+	if s.modern() || s.handle.IsPeer() || !s.handle.Streamed() {
 		return
 	}
 	if _, next := releasesAny(s.servers(), 0); next > 0 {
@@ -58,10 +58,10 @@ func (s *Session) armIdleRelease() {
 
 // servers are the servers that the session sees.
 func (s *Session) servers() []tenant.Server {
-	if !s.transparent() {
+	if !s.singleServer() {
 		return s.tenant.Servers
 	}
-	if config, ok := s.tenant.Server(s.h.Endpoint().Server); ok {
+	if config, ok := s.tenant.Server(s.handle.Endpoint().Server); ok {
 		return []tenant.Server{config}
 	}
 	return nil
@@ -69,8 +69,8 @@ func (s *Session) servers() []tenant.Server {
 
 // releaseIdle releases the servers for which the client has been silent for long enough.
 func (s *Session) releaseIdle() {
-	long := s.h.Idle(s.p.Now())
-	if s.h.Busy() {
+	long := s.handle.Idle(s.p.Now())
+	if s.handle.Busy() {
 		long = 0
 	}
 	some, next := releasesAny(s.servers(), long)
@@ -92,7 +92,7 @@ func (s *Session) releaseIdle() {
 		}
 		_ = s.p.Send(ref, client.Release{Ref: s.p.Self()})
 	}
-	if s.h.MarkReleased(); next == 0 {
+	if s.handle.MarkReleased(); next == 0 {
 		s.silence.unregistered = true
 		s.releaseInDispatcher()
 	}
@@ -102,7 +102,9 @@ func (s *Session) releaseIdle() {
 // were released.
 func (s *Session) releaseInDispatcher() {
 	if s.silence.unregistered {
-		_ = s.p.Send(s.o.Notices, &notification.Away{Handler: notification.Mailbox{Ref: s.p.Self()}})
+		_ = s.p.Send(s.options.Notices, &notification.Away{
+			Handler: notification.Mailbox{Ref: s.p.Self()},
+		})
 	}
 }
 
@@ -129,7 +131,7 @@ func (s *Session) restoreReleased() {
 			s.reconnect(server)
 		}
 	}
-	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), RefreshRemote: true},
+	otp.CallAsync(s.p, s.options.Catalog, catalog.LookRequest{Caller: s.caller(), RefreshRemote: true},
 		func(*catalog.View, error) any { return nil })
 	s.armIdleRelease()
 }

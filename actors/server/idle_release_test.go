@@ -24,7 +24,7 @@ func (r *rig) postOnly() *user {
 }
 
 // comes is what a transport does with each request of a client.
-func (u *user) comes() { u.h.Wake(); u.h.Touch(); u.r.Rest() }
+func (u *user) comes() { u.h.Wake(); u.h.Touch(); u.r.WaitIdle() }
 
 // A session without a request or a stream releases its servers, and its subscriptions end. When its
 // client is back they are made again. A server that keeps state between calls is not released.
@@ -45,7 +45,7 @@ func TestSilentSessionLetsGoOfItsServers(t *testing.T) {
 			t.Fatal("it lets go although its client is there")
 		}
 		time.Sleep(15*time.Minute + time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if got := files.heard("resources/unsubscribe"); len(got) != 1 {
 			t.Fatalf("%d unsubscribed", len(got))
 		}
@@ -61,7 +61,7 @@ func TestSilentSessionLetsGoOfItsServers(t *testing.T) {
 			t.Errorf("a call: %v", out.All())
 		}
 		time.Sleep(15*time.Minute + time.Second) // and once more
-		r.Rest()
+		r.WaitIdle()
 		if got := files.heard("resources/unsubscribe"); len(got) != 2 {
 			t.Errorf("%d unsubscribed", len(got))
 		}
@@ -83,7 +83,7 @@ func TestSessionWithACallIsNotSilent(t *testing.T) {
 		u.comes()
 		u.call()
 		time.Sleep(35 * time.Minute)
-		r.Rest()
+		r.WaitIdle()
 		if got := files.heard("resources/unsubscribe"); len(got) != 0 {
 			t.Error("it lets go in the middle of a call")
 		}

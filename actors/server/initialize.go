@@ -62,9 +62,9 @@ func (s *Session) initialize(d *session.Deliver) {
 	s.opening = true
 	s.waiting.add(d)
 	h := &handshake{d: d, client: asked.Info, caps: asked.Capabilities, since: s.p.Now()}
-	otp.CallAsync(s.p, s.o.Versions, version.NegotiateRequest{
-		Requested: asked.Version, Policy: s.o.Tenant().Negotiation, Tenant: s.tenant.Name,
-		Session: s.h.Row(),
+	otp.CallAsync(s.p, s.options.Versions, version.NegotiateRequest{
+		Requested: asked.Version, Policy: s.options.Tenant().Negotiation, Tenant: s.tenant.Name,
+		Session: s.handle.Row(),
 	}, func(a protocol.Agreement, err error) any { return negotiated{h, a, err} })
 }
 
@@ -85,13 +85,13 @@ func (s *Session) negotiated(m negotiated) {
 	caller := s.caller()
 	caller.Capabilities = m.h.caps
 	s.withhold(&caller)
-	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: caller, Wait: s.firstWait()},
+	otp.CallAsync(s.p, s.options.Catalog, catalog.LookRequest{Caller: caller, Wait: s.firstWait()},
 		func(v *catalog.View, err error) any { return introduced{m.h, v, err} })
 }
 
 // firstWait is how long a first look at the servers waits for those that are starting.
 func (s *Session) firstWait() time.Duration {
-	if config, ok := s.tenant.Server(s.h.Endpoint().Server); ok {
+	if config, ok := s.tenant.Server(s.handle.Endpoint().Server); ok {
 		return min(cmp.Or(config.StartTimeout, TransparentWait), TransparentWait)
 	}
 	return AggregateWait
@@ -116,8 +116,8 @@ func (s *Session) introduced(m introduced) {
 		return
 	}
 	err := m.err
-	if err == nil && s.transparent() && len(m.view.Servers) == 0 {
-		err = protocol.UpstreamLost(s.h.Endpoint().Server, false, nil)
+	if err == nil && s.singleServer() && len(m.view.Servers) == 0 {
+		err = protocol.UpstreamLost(s.handle.Endpoint().Server, false, nil)
 	}
 	if err != nil {
 		s.refuse(m.h.d, err)
@@ -140,8 +140,8 @@ func (s *Session) introduced(m introduced) {
 	result := agreement.Result(s.introduce())
 	s.write(m.h.d, func(durable bool) {
 		s.answer(m.h.d, result)
-		s.o.Emit(telemetry.SessionOpened{
-			Where: s.where(), Transport: s.h.Transport(), Principal: s.h.Endpoint().Principal,
+		s.options.Emit(telemetry.SessionOpened{
+			Where: s.where(), Transport: s.handle.Transport(), Principal: s.handle.Endpoint().Principal,
 			Client:   m.h.client.Name + " " + m.h.client.Version,
 			Revision: m.h.agreed.Version.String(), Requested: m.h.agreed.Requested, Durable: durable,
 			RequestID: m.h.d.Message.ID.String(), Capabilities: m.h.caps.Fingerprint().String(),
@@ -152,7 +152,7 @@ func (s *Session) introduced(m introduced) {
 // introduce is the name and the instructions for the client. A transparent endpoint shows those of
 // its server.
 func (s *Session) introduce() (protocol.Implementation, string) {
-	if s.transparent() {
+	if s.singleServer() {
 		facts := s.view.Servers[0].Facts
 		return facts.Server, facts.Instructions
 	}
@@ -160,7 +160,7 @@ func (s *Session) introduce() (protocol.Implementation, string) {
 	for _, known := range s.view.Servers {
 		all = append(all, merge.Instruction{Server: known.Name, Text: known.Facts.Instructions})
 	}
-	return s.o.Self, merge.Instructions(all)
+	return s.options.Self, merge.Instructions(all)
 }
 
 // ready ends the handshake. Over HTTP, a request that overtakes notifications/initialized counts as
@@ -172,7 +172,7 @@ func (s *Session) ready() {
 	if !s.modern() { // a modern client gets no notifications before it subscribes
 		s.listen()
 		s.armIdleRelease()
-		if s.h.TakeRestored() {
+		if s.handle.TakeRestored() {
 			s.announceRestart()
 		}
 	}
@@ -185,11 +185,11 @@ func (s *Session) ready() {
 // for all servers.
 func (s *Session) listen() {
 	label, server := notification.All, ""
-	if s.transparent() {
-		label, server = notification.Any, s.h.Endpoint().Server
+	if s.singleServer() {
+		label, server = notification.Any, s.handle.Endpoint().Server
 	}
 	for _, key := range catalog.Keys(s.tenant.Servers, s.caller()) {
-		_ = s.p.Send(s.o.Notices, &notification.Register{
+		_ = s.p.Send(s.options.Notices, &notification.Register{
 			Method: label, Server: server, Key: key, Handler: notification.Mailbox{Ref: s.p.Self()},
 		})
 	}

@@ -41,7 +41,7 @@ type (
 // subscriptionIntent is everything that the client wants of a server besides its calls. It omits
 // subscriptions that are still being requested, because the server may refuse them.
 func (s *Session) subscriptionIntent(server string) client.SubscriptionIntent {
-	w := client.SubscriptionIntent{Session: s.h.Row(), Level: s.record.Level}
+	w := client.SubscriptionIntent{Session: s.handle.Row(), Level: s.record.Level}
 	if s.modern() {
 		w.Level = s.levels[server]
 	}

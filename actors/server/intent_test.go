@@ -31,7 +31,7 @@ func TestLevelIsAnsweredWhenServersHaveIt(t *testing.T) {
 				t.Fatalf("asked %v, want %d", asked, n)
 			}
 			p.send(transport.Inbound{Message: jsonrpc.Response(asked[n-1].ID, jsontext.Value(`{}`))})
-			r.Rest()
+			r.WaitIdle()
 		}
 		agree(1) // the level it was told when it came into use
 		if call.Word() != "result" {

@@ -39,14 +39,14 @@ func TestModernClientFollowsLegacyTask(t *testing.T) {
 		time.Sleep(time.Second)
 		p.Ask(jsonrpc.IntID(9), "elicitation/create",
 			`{"message":"?","requestedSchema":{"type":"object","properties":{}},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s-1"}}}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := c.ask("tasks/get", about(id)); member(t, got, "inputRequests", "elicit-1",
 			"method") != "elicitation/create" {
 			t.Fatalf("got %v", got.All())
 		}
 		if got := c.ask("tasks/update",
 			`{"taskId":"`+id+`","inputResponses":{"elicit-1":`+yes+
-				`}}`); string(got.End().Result) != `{"resultType":"complete"}` {
+				`}}`); string(got.Outcome().Result) != `{"resultType":"complete"}` {
 			t.Errorf("got %v", got.All())
 		}
 		p.answer("tasks/result", `{"content":[],"isError":true}`)
@@ -91,7 +91,7 @@ func TestLegacyClientFollowsModernTask(t *testing.T) {
 			t.Errorf("the server got %v", got)
 		}
 		time.Sleep(time.Second)
-		if _, stays := jsonedit.Get(wait.End().Result, "resultType"); stays ||
+		if _, stays := jsonedit.Get(wait.Outcome().Result, "resultType"); stays ||
 			member(t, wait, "_meta", protocol.MetaRelatedTask, "taskId") != id {
 			t.Errorf("got %v", wait.All())
 		}
@@ -118,13 +118,13 @@ func TestServerThatInsistsOnTasks(t *testing.T) {
 			t.Fatal(out.All())
 		}
 		u.tell("notifications/initialized", "")
-		r.Rest()
+		r.WaitIdle()
 		out := u.call()
 		if out.Word() != "none" {
 			t.Fatalf("at once: %v", out.All())
 		}
 		time.Sleep(time.Second)
-		if string(out.End().Result) != `{"content":[]}` {
+		if string(out.Outcome().Result) != `{"content":[]}` {
 			t.Errorf("got %v", out.All())
 		}
 		left := u.call()
@@ -148,7 +148,7 @@ func TestUpdateInTheWrongShape(t *testing.T) {
 					`,"inputResponses":null`, ``} {
 					if out := c.ask("tasks/update",
 						`{"taskId":"`+id+`"`+answers+`}`); out.Word() != int64(-32602) ||
-						!strings.Contains(out.End().Error.Message, "inputResponses") {
+						!strings.Contains(out.Outcome().Error.Message, "inputResponses") {
 						t.Errorf("%s: %v", answers, out.All())
 					}
 				}

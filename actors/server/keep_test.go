@@ -66,7 +66,7 @@ func (r *rig) tasksGet(jsontext.Value) string { return *r.task.Load() }
 
 func member(t *testing.T, out *testrig.Sink, path ...string) string {
 	t.Helper()
-	text, ok := jsonedit.GetString(out.End().Result, path...)
+	text, ok := jsonedit.GetString(out.Outcome().Result, path...)
 	if !ok {
 		t.Fatalf("no %v in %v", path, out.All())
 	}
@@ -90,14 +90,14 @@ func TestTasksOfBothLegacyEnds(t *testing.T) {
 			member(t, out, "status") != "working" {
 			t.Errorf("got %v", out.All())
 		}
-		if out := u.ask("tasks/list", ""); strings.Count(string(out.End().Result), id) != 1 {
+		if out := u.ask("tasks/list", ""); strings.Count(string(out.Outcome().Result), id) != 1 {
 			t.Errorf("listed: %v", out.All())
 		}
 		r.doing(`{"taskId":"s-1","status":"input_required"}`)
 		time.Sleep(time.Second)
 		p.Ask(jsonrpc.IntID(9), "elicitation/create",
 			`{"message":"?","requestedSchema":{"type":"object","properties":{}},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s-1"}}}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := u.heard("notifications/tasks/status"); len(got) != 1 ||
 			!strings.Contains(string(got[0].Params), "input_required") {
 			t.Errorf("told of %v", got)
@@ -125,7 +125,7 @@ func TestTasksOfBothLegacyEnds(t *testing.T) {
 		if out := u.ask("tasks/get", about(id)); out.Word() != int64(-32602) {
 			t.Errorf("when the ttl was over: %v", out.All())
 		}
-		if out := u.ask("tasks/list", ""); string(out.End().Result) != `{"tasks":[]}` {
+		if out := u.ask("tasks/list", ""); string(out.Outcome().Result) != `{"tasks":[]}` {
 			t.Errorf("listed then: %v", out.All())
 		}
 	})
@@ -141,11 +141,11 @@ func TestACallForATaskThatIsNotAnsweredMayHaveBeenExecuted(t *testing.T) {
 		u := r.ready(`{}`)
 		out := u.ask("tools/call", asTask)
 		time.Sleep(2 * time.Minute)
-		if got := r.peer("files").heard("tools/call"); len(got) != 1 || out.End().Error == nil {
+		if got := r.peer("files").heard("tools/call"); len(got) != 1 || out.Outcome().Error == nil {
 			t.Fatalf("the server got %v, the client %v", got, out.All())
 		}
-		if maybe, _ := jsonedit.Get(out.End().Error.Data, "maybeExecuted"); string(maybe) != "true" {
-			t.Errorf("got %s", out.End().Error.Data)
+		if maybe, _ := jsonedit.Get(out.Outcome().Error.Data, "maybeExecuted"); string(maybe) != "true" {
+			t.Errorf("got %s", out.Outcome().Error.Data)
 		}
 	})
 }
@@ -160,7 +160,7 @@ func TestTasksAskedForInTheWrongShape(t *testing.T) {
 			`{"ttl":{}}`: "params.task.ttl ",
 		} {
 			out := u.ask("tools/call", `{"name":"files__read","task":`+params+`}`)
-			if out.Word() != int64(-32602) || !strings.Contains(out.End().Error.Message, names) {
+			if out.Word() != int64(-32602) || !strings.Contains(out.Outcome().Error.Message, names) {
 				t.Errorf("%s: %v", params, out.All())
 			}
 		}
@@ -193,7 +193,7 @@ func TestTaskIDsAreTheirOwners(t *testing.T) {
 		if out := again.ask("tasks/get", about(id)); member(t, out, "status") != "working" {
 			t.Errorf("another session of the principal: %v", out.All())
 		}
-		if out := other.ask("tasks/list", ""); string(out.End().Result) != `{"tasks":[]}` {
+		if out := other.ask("tasks/list", ""); string(out.Outcome().Result) != `{"tasks":[]}` {
 			t.Errorf("somebody else's list: %v", out.All())
 		}
 		var said []string
@@ -210,7 +210,7 @@ func TestTaskIDsAreTheirOwners(t *testing.T) {
 				t.Errorf("%s: %v", name, out.All())
 				continue
 			}
-			said = append(said, out.End().Error.Message+string(out.End().Error.Data))
+			said = append(said, out.Outcome().Error.Message+string(out.Outcome().Error.Data))
 		}
 		for _, text := range said {
 			if text != said[0] {
@@ -236,14 +236,14 @@ func TestTasksAreBounded(t *testing.T) {
 			}
 		}
 		out := u.ask("tools/call", asTask)
-		if out.Word() == "result" || out.End().Error == nil {
+		if out.Word() == "result" || out.Outcome().Error == nil {
 			t.Fatalf("one more: %v", out.All())
 		}
-		if _, said := jsonedit.Get(out.End().Error.Data, "retryAfterMs"); !said {
-			t.Errorf("not told when to come back: %s", out.End().Error.Data)
+		if _, said := jsonedit.Get(out.Outcome().Error.Data, "retryAfterMs"); !said {
+			t.Errorf("not told when to come back: %s", out.Outcome().Error.Data)
 		}
 		time.Sleep(time.Minute)
-		r.Rest() // the tasks end at this very moment
+		r.WaitIdle() // the tasks end at this very moment
 		if out := u.ask("tools/call", asTask); out.Word() != "result" {
 			t.Errorf("later: %v", out.All())
 		}
@@ -272,7 +272,7 @@ func TestFinishedTasksMakeRoom(t *testing.T) {
 			t.Fatal(out.All())
 		}
 		there := func() (gone []int) {
-			list := string(u.ask("tasks/list", "").End().Result)
+			list := string(u.ask("tasks/list", "").Outcome().Result)
 			for i, id := range ids {
 				if out := u.ask("tasks/get", about(id)); out.Word() != "result" {
 					gone = append(gone, i)
@@ -294,7 +294,7 @@ func TestFinishedTasksMakeRoom(t *testing.T) {
 		old := r.open("ci", "")
 		old.ask("initialize", greeting("2025-06-18", `{}`))
 		old.tell("notifications/initialized", "")
-		r.Rest()
+		r.WaitIdle()
 		out := old.call()
 		time.Sleep(2 * time.Second)
 		if out.Word() != "result" {

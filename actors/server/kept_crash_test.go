@@ -16,7 +16,7 @@ func (r *rig) crashes(kind string, cause func()) {
 	r.Break("task_sup/*", kind)
 	cause()
 	r.Struck()
-	r.Rest()
+	r.WaitIdle()
 }
 
 // A task survives its actor: clients that wait for it still get its outcome, its server is called
@@ -29,7 +29,7 @@ func TestTaskOutlivesItsActor(t *testing.T) {
 		wait := u.ask("tasks/result", about(id))
 		r.crashes("task.expired", func() { time.Sleep(time.Second) })
 		r.crashes("*request.Forward", func() {
-			if out := u.ask("tasks/get", about(id)); out.End().Error == nil || len(out.All()) != 1 {
+			if out := u.ask("tasks/get", about(id)); out.Outcome().Error == nil || len(out.All()) != 1 {
 				t.Errorf("the one it crashed on: %v", out.All())
 			}
 		})
@@ -41,15 +41,15 @@ func TestTaskOutlivesItsActor(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second) // longer than a connection waits for its former users
 		r.finishes(p, `{"content":[{"type":"text","text":"done"}]}`)
-		if !strings.Contains(string(wait.End().Result), `"text":"done"`) || len(wait.All()) != 1 {
+		if !strings.Contains(string(wait.Outcome().Result), `"text":"done"`) || len(wait.All()) != 1 {
 			t.Errorf("who waited: %v", wait.All())
 		}
 		r.crashes("*request.Forward", func() { u.ask("tasks/get", about(id)) })
-		if out := u.ask("tasks/result", about(id)); !strings.Contains(string(out.End().Result),
+		if out := u.ask("tasks/result", about(id)); !strings.Contains(string(out.Outcome().Result),
 			`"text":"done"`) {
 			t.Errorf("after a crash when it was over: %v", out.All())
 		}
-		if out := u.ask("tasks/list", ""); strings.Count(string(out.End().Result), "taskId") != 1 {
+		if out := u.ask("tasks/list", ""); strings.Count(string(out.Outcome().Result), "taskId") != 1 {
 			t.Errorf("listed: %v", out.All())
 		}
 		if len(p.heard("tools/call")) != 1 || len(p.heard("tasks/result")) != 1 ||
@@ -88,7 +88,7 @@ func TestQuestionOutlivesTheTasksActor(t *testing.T) {
 		r.doing(`{"taskId":"s-1","status":"input_required"}`)
 		time.Sleep(time.Second)
 		p.Ask(jsonrpc.IntID(9), "elicitation/create", asksName)
-		r.Rest()
+		r.WaitIdle()
 	}
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{"elicitation":{}}`)
@@ -192,12 +192,12 @@ func TestOutcomeThatCrashesATask(t *testing.T) {
 		p := r.peer("files")
 		r.crashes("*task.finished", func() {
 			made := u.ask("tools/call", asTask)
-			if refusal := made.End().Error; refusal == nil ||
+			if refusal := made.Outcome().Error; refusal == nil ||
 				!strings.Contains(string(refusal.Data), `"maybeExecuted":true`) || len(made.All()) != 1 {
 				t.Errorf("got %v", made.All())
 			}
 		})
-		if list := u.ask("tasks/list", ""); string(list.End().Result) != `{"tasks":[]}` ||
+		if list := u.ask("tasks/list", ""); string(list.Outcome().Result) != `{"tasks":[]}` ||
 			len(p.heard("tools/call")) != 2 {
 			t.Errorf("listed %v, the server heard %v", list.All(), p.heard("tools/call"))
 		}
@@ -209,7 +209,7 @@ func TestOutcomeThatCrashesATask(t *testing.T) {
 			id = member(t, u.ask("tools/call", asTask), "task", "taskId")
 		})
 		out := u.ask("tasks/result", about(id))
-		if refusal := out.End().Error; refusal == nil ||
+		if refusal := out.Outcome().Error; refusal == nil ||
 			!strings.Contains(string(refusal.Data), `"maybeExecuted":true`) {
 			t.Errorf("the outcome is %v", out.All())
 		}
@@ -225,11 +225,11 @@ func TestCallThatCrashesItsTask(t *testing.T) {
 	run(t, tasked("optional"), func(r *rig) {
 		u := r.ready(`{}`)
 		r.crashes("*request.Forward", func() {
-			if out := u.ask("tools/call", asTask); out.End().Error == nil || len(out.All()) != 1 {
+			if out := u.ask("tools/call", asTask); out.Outcome().Error == nil || len(out.All()) != 1 {
 				t.Errorf("got %v", out.All())
 			}
 		})
-		if list := u.ask("tasks/list", ""); string(list.End().Result) != `{"tasks":[]}` {
+		if list := u.ask("tasks/list", ""); string(list.Outcome().Result) != `{"tasks":[]}` {
 			t.Errorf("listed %v", list.All())
 		}
 	})
@@ -245,7 +245,7 @@ func TestCrashWhileATaskIsWrittenDown(t *testing.T) {
 		out := u.ask("tools/call", asTask)
 		r.crashes("task.written", func() { time.Sleep(100 * time.Millisecond) })
 		close(d.stuck)
-		r.Rest()
+		r.WaitIdle()
 		if id := member(t, out, "task", "taskId"); len(out.All()) != 1 ||
 			member(t, u.ask("tasks/get", about(id)), "status") != "working" {
 			t.Errorf("got %v", out.All())

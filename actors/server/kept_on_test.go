@@ -113,7 +113,7 @@ func (r *rig) restoring() task.ManagerOptions {
 func (r *rig) finishes(p *peer, text string) {
 	r.doing(`{"taskId":"s-1","status":"completed"}`)
 	time.Sleep(time.Second)
-	r.Rest()
+	r.WaitIdle()
 	p.answer("tasks/result", text)
 }
 
@@ -141,10 +141,10 @@ func TestTasksOutliveTheHost(t *testing.T) {
 	for home, goesOn := range map[string]bool{"elsewhere": true, "": false, "another": false} {
 		run(t, keeps(left.killed(), home, tasked("optional")), func(r *rig) {
 			u := r.ready(`{}`)
-			if out := u.ask("tasks/list", ""); strings.Count(string(out.End().Result), "taskId") != 2 {
+			if out := u.ask("tasks/list", ""); strings.Count(string(out.Outcome().Result), "taskId") != 2 {
 				t.Errorf("%s: listed %v", home, out.All())
 			}
-			if out := u.ask("tasks/result", about(done)); !strings.Contains(string(out.End().Result),
+			if out := u.ask("tasks/result", about(done)); !strings.Contains(string(out.Outcome().Result),
 				`"text":"done"`) {
 				t.Errorf("%s: the outcome is %v", home, out.All())
 			}
@@ -154,7 +154,7 @@ func TestTasksOutliveTheHost(t *testing.T) {
 					t.Errorf("%s: got %v", home, out.All())
 				}
 				out := u.ask("tasks/result", about(working))
-				if refusal := out.End().Error; refusal == nil ||
+				if refusal := out.Outcome().Error; refusal == nil ||
 					!strings.Contains(string(refusal.Data), `"maybeExecuted":true`) {
 					t.Errorf("%s: the outcome is %v", home, out.All())
 				}
@@ -165,7 +165,7 @@ func TestTasksOutliveTheHost(t *testing.T) {
 			}
 			p := r.peer("files")
 			r.finishes(p, `{"content":[{"type":"text","text":"late"}]}`)
-			if out := u.ask("tasks/result", about(working)); !strings.Contains(string(out.End().Result),
+			if out := u.ask("tasks/result", about(working)); !strings.Contains(string(out.Outcome().Result),
 				`"text":"late"`) {
 				t.Errorf("the outcome is %v", out.All())
 			}
@@ -173,7 +173,7 @@ func TestTasksOutliveTheHost(t *testing.T) {
 				t.Errorf("the server heard %v", p.heard(""))
 			}
 			time.Sleep(time.Minute)
-			r.Rest()
+			r.WaitIdle()
 			if got := r.disk.killed().values; len(got) != 0 {
 				t.Errorf("when their time is over, %v is left", got)
 			}
@@ -191,10 +191,10 @@ func TestTaskOfTheExtensionOutlivesTheHost(t *testing.T) {
 		id = member(t, r.caller(follows).ask("tools/call", `{"name":"files__read"}`), "taskId")
 		r.doing(`{"taskId":"s-1","status":"input_required"}`)
 		time.Sleep(time.Second)
-		r.Rest()
+		r.WaitIdle()
 		r.latest("files").Ask(jsonrpc.IntID(9), "elicitation/create",
 			`{"message":"?","requestedSchema":{"type":"object","properties":{}}}`)
-		r.Rest()
+		r.WaitIdle()
 		left = first.killed()
 	})
 	run(t, keeps(left, "elsewhere", tasked("optional")), func(r *rig) {
@@ -229,7 +229,7 @@ func TestTaskIsPromisedWhenItIsWrittenDown(t *testing.T) {
 			t.Errorf("got %v before it was written", out.All())
 		}
 		time.Sleep(storage.WriteWait)
-		r.Rest()
+		r.WaitIdle()
 		if member(t, out, "task", "status") != "working" {
 			t.Errorf("got %v", out.All())
 		}
@@ -273,12 +273,12 @@ func TestLargeOutcomeIsNotKept(t *testing.T) {
 			t.Errorf("got %v", out.All())
 		}
 		want := fmt.Sprintf("more than the %d", tasks.MaxSaved)
-		if out := u.ask("tasks/result", about(legacy)); out.End().Error == nil ||
-			!strings.Contains(out.End().Error.Message, want) {
+		if out := u.ask("tasks/result", about(legacy)); out.Outcome().Error == nil ||
+			!strings.Contains(out.Outcome().Error.Message, want) {
 			t.Errorf("got %v", out.All())
 		}
 		out := r.caller(follows).ask("tasks/get", about(modern))
-		if reason, _ := jsonedit.GetString(out.End().Result, "error", "message"); member(t, out,
+		if reason, _ := jsonedit.GetString(out.Outcome().Result, "error", "message"); member(t, out,
 			"status") != "failed" || !strings.Contains(reason, want) {
 			t.Errorf("got %v", out.All())
 		}
@@ -327,7 +327,7 @@ func TestBrokenTasksAreDropped(t *testing.T) {
 		}
 		for n := range 6 {
 			r.Break("task_sup/*", "*request.Forward")
-			if out := u.ask("tasks/get", about(id)); out.End().Error == nil {
+			if out := u.ask("tasks/get", about(id)); out.Outcome().Error == nil {
 				t.Errorf("%d: %v", n, out.All())
 			}
 			r.Struck()

@@ -23,11 +23,11 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 			return
 		}
 	}
-	s.look(d, s.o.Tenant().Limits.ListWait, []merge.Kind{kind}, func(d *session.Deliver) {
-		page, err := s.view.Listed(kind, s.record.Version, s.h.Endpoint().Principal, cursor)
+	s.look(d, s.options.Tenant().Limits.ListWait, []merge.Kind{kind}, func(d *session.Deliver) {
+		page, err := s.view.Listed(kind, s.record.Version, s.handle.Endpoint().Principal, cursor)
 		if err == nil {
 			page, err = rewrite.Result(d.Message.Method, protocol.LatestLegacy, s.record.Version, page,
-				rewrite.Options{Server: s.o.Self})
+				rewrite.Options{Server: s.options.Self})
 		}
 		if err != nil {
 			s.refuse(d, err)
@@ -41,14 +41,14 @@ func (s *Session) list(d *session.Deliver, kind merge.Kind) {
 // is its last known list, as on the aggregate endpoint, and later changes are announced. A cursor
 // is the server's own, so a request with a cursor goes to the server.
 func (s *Session) listAlone(d *session.Deliver, kind merge.Kind) {
-	server := s.h.Endpoint().Server
+	server := s.handle.Endpoint().Server
 	if raw, ok := jsonedit.Get(d.Message.Params, "cursor"); ok && raw.Kind() != 'n' ||
 		s.lacks(server, d.Message.Method) != "" {
 		s.forward(d)
 		return
 	}
 	s.waiting.add(d)
-	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{Caller: s.caller(), Refresh: true},
+	otp.CallAsync(s.p, s.options.Catalog, catalog.LookRequest{Caller: s.caller(), Refresh: true},
 		func(v *catalog.View, err error) any { return recalled{d, kind, v, err} })
 }
 

@@ -68,7 +68,8 @@ func (q *inquiry) Finish(m jsonrpc.Message) bool {
 // era, which a connection to a modern server understands too.
 func (s *Session) inquire(server, method string, params jsontext.Value, about any) {
 	d := &session.Deliver{
-		Message: jsonrpc.Request(jsonrpc.IntID(0), method, params), Out: &inquiry{h: s.h, about: about},
+		Message: jsonrpc.Request(jsonrpc.IntID(0), method, params),
+		Out:     &inquiry{h: s.handle, about: about},
 	}
 	s.toServer(&outgoing{d: d, server: server, params: params, internal: true})
 }
@@ -111,7 +112,7 @@ func (s *Session) subscribe(d *session.Deliver) {
 			s.listens = map[transport.Sink]*listen{}
 		}
 		s.listens[d.Out] = l
-		s.h.SetListens(len(s.listens))
+		s.handle.SetListens(len(s.listens))
 		s.listen()
 		l.granted.Tasks = slices.DeleteFunc(l.granted.Tasks, func(id string) bool {
 			return !s.watchTask(l, id)
@@ -140,7 +141,7 @@ func (s *Session) listenToExtensions(l *listen, name string) {
 		!s.view.Servers[0].Facts.Version.Has(protocol.Listen) {
 		return
 	}
-	u := session.Subscription{Server: s.h.Endpoint().Server, URI: name, Own: name}
+	u := session.Subscription{Server: s.handle.Endpoint().Server, URI: name, Own: name}
 	l.waiting++
 	l.uris = append(l.uris, u)
 	params, _ := jsonedit.Set(nil, jsonedit.Quote(name), "uri") // an empty value becomes an object
@@ -230,7 +231,7 @@ func (s *Session) listening() iter.Seq[*listen] {
 // covers.
 func (s *Session) unlisten(l *listen) {
 	delete(s.listens, l.d.Out)
-	s.h.SetListens(len(s.listens))
+	s.handle.SetListens(len(s.listens))
 	s.waiting.remove(l.d)
 	for _, u := range l.uris {
 		s.release(u)
@@ -303,7 +304,7 @@ func (s *Session) renamed(uris []session.Subscription, n *notification.Notice) [
 // clientURI is the URI by which the client can refer to a server's URI.
 func (s *Session) clientURI(server, uri string) string {
 	switch {
-	case s.transparent():
+	case s.singleServer():
 		return uri
 	case s.view != nil:
 		return s.view.ClientURI(server, uri)

@@ -54,12 +54,12 @@ func TestListenToAnExtension(t *testing.T) {
 			t.Fatalf("confirmed before the server has: %v", out.All())
 		}
 		id := p.confirms("acme/things")
-		r.Rest()
+		r.WaitIdle()
 		if got := granted(out); got != `{"toolsListChanged":true,"acme/things":{"of":["a"]}}` {
 			t.Fatalf("granted %s", got)
 		}
 		p.Notify(things, fmt.Sprintf(`{"n":1,"_meta":{%q:%s}}`, protocol.MetaSubscriptionID, id.Raw()))
-		r.Rest()
+		r.WaitIdle()
 		if got := news(t, out, "1"); !slices.Equal(got, []string{acknowledged, things}) {
 			t.Errorf("heard %v", got)
 		}
@@ -70,7 +70,7 @@ func TestListenToAnExtension(t *testing.T) {
 			t.Errorf("who did not ask heard %v", got)
 		}
 		c.leave(out)
-		r.Rest()
+		r.WaitIdle()
 		told := p.heard("notifications/cancelled")
 		if len(told) != 1 || !strings.Contains(string(told[0].Params), `"requestId":`+id.Raw()) {
 			t.Errorf("the server was told %v", told)
@@ -120,7 +120,7 @@ func TestListenToAnExtensionThatIsNotThere(t *testing.T) {
 			p.Notify(acknowledged, fmt.Sprintf(`{"notifications":{},"_meta":{%q:%s}}`,
 				protocol.MetaSubscriptionID, m.ID.Raw()))
 		}
-		r.Rest()
+		r.WaitIdle()
 		if got := granted(out); got != left {
 			t.Errorf("left out by the server: granted %s", got)
 		}

@@ -53,9 +53,9 @@ func (r *rig) change(p *peer) {
 
 // announced waits until sessions on the aggregate endpoint have been told of a change.
 func (r *rig) announced() {
-	r.Rest()
+	r.WaitIdle()
 	time.Sleep(merge.ChangesQuiet)
-	r.Rest()
+	r.WaitIdle()
 }
 
 // granted is the filter of the acknowledgement.
@@ -148,7 +148,7 @@ func TestListenAsksEveryServer(t *testing.T) {
 		}
 		files.send(transport.Inbound{Message: jsonrpc.Response(asked[0].ID, jsontext.Value(`{}`))})
 		files.send(transport.Inbound{Message: jsonrpc.Failure(asked[1].ID, &jsonrpc.Error{Code: -32602})})
-		r.Rest()
+		r.WaitIdle()
 		if got := granted(out); got != `{"resourceSubscriptions":["test://x","other://y"]}` {
 			t.Errorf("granted %s", got)
 		}
@@ -206,7 +206,7 @@ func TestLastListenOfAResourceUnsubscribes(t *testing.T) {
 		for _, asked := range p.heard("resources/subscribe") {
 			p.send(transport.Inbound{Message: jsonrpc.Response(asked.ID, jsontext.Value(`{}`))})
 		}
-		r.Rest()
+		r.WaitIdle()
 		if got := granted(second); got !=
 			`{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["test://x"]}` {
 			t.Errorf("granted %s", got)
@@ -259,7 +259,7 @@ func TestListenOfNobodyEnds(t *testing.T) {
 			if err := ep.Call(r.T.Context(), m, nil, out); err != nil {
 				t.Fatal(err)
 			}
-			r.Rest()
+			r.WaitIdle()
 		}
 		p := r.peer("files")
 		p.Notify(updated, `{"uri":"test://x"}`)
@@ -292,9 +292,9 @@ func TestListenEndsPolitely(t *testing.T) {
 		if err := c.peer().Close(r.T.Context()); err != nil {
 			t.Fatal(err)
 		}
-		r.Rest()
-		id, _ := jsonedit.Get(out.End().Result, "_meta", protocol.MetaSubscriptionID)
-		if kind, _ := jsonedit.GetString(out.End().Result, "resultType"); kind != "complete" ||
+		r.WaitIdle()
+		id, _ := jsonedit.Get(out.Outcome().Result, "_meta", protocol.MetaSubscriptionID)
+		if kind, _ := jsonedit.GetString(out.Outcome().Result, "resultType"); kind != "complete" ||
 			string(id) != "1" || len(out.All()) != 1 {
 			t.Errorf("got %v", out.All())
 		}
@@ -354,7 +354,10 @@ func TestListenIsCounted(t *testing.T) {
 		params := `{"notifications":{"toolsListChanged":true},"pad":"` +
 			strings.Repeat("x", 20<<10) + `"}`
 		out := c.ask("subscriptions/listen", params)
-		kept := func() int64 { r.Rest(); return r.kept.Account("acme").Holding().Kinds[quota.Requests] }
+		kept := func() int64 {
+			r.WaitIdle()
+			return r.kept.Account("acme").Holding().Kinds[quota.Requests]
+		}
 		if got := kept(); granted(out) == "none" || got < int64(len(params)) {
 			t.Errorf("granted %s, and %d bytes count of %d", granted(out), got, len(params))
 		}

@@ -38,7 +38,7 @@ func (s *Session) logsEnough(o *outgoing) bool {
 // releaseLogLevel forgets the log level of a server when no call in flight wants its log lines. The
 // next call sets the level again.
 func (s *Session) releaseLogLevel(server string) {
-	if len(s.levels) > 0 && !s.h.Calls().Logged(server) {
+	if len(s.levels) > 0 && !s.handle.Calls().Logged(server) {
 		delete(s.levels, server)
 	}
 }

@@ -28,7 +28,7 @@ func looksIn(method string) []merge.Kind {
 func (s *Session) look(d *session.Deliver, wait time.Duration, lists []merge.Kind,
 	then func(*session.Deliver)) {
 	s.waiting.add(d)
-	otp.CallAsync(s.p, s.o.Catalog, catalog.LookRequest{
+	otp.CallAsync(s.p, s.options.Catalog, catalog.LookRequest{
 		Caller: s.caller(), Wait: min(wait, s.timeLeft(d)), For: s.named(d.Message), Lists: lists,
 	}, func(v *catalog.View, err error) any { return looked{d, v, err, then} })
 }
@@ -37,10 +37,10 @@ func (s *Session) look(d *session.Deliver, wait time.Duration, lists []merge.Kin
 // empty for a request that the host itself answers.
 func (s *Session) named(m jsonrpc.Message) string {
 	switch {
-	case !s.transparent():
+	case !s.singleServer():
 		return merge.NamedServer(m.Method, m.Params)
 	case routes[m.Method].route != here:
-		return s.h.Endpoint().Server
+		return s.handle.Endpoint().Server
 	}
 	return ""
 }

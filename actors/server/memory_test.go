@@ -40,7 +40,7 @@ func TestLittleMemoryRefusesWhatBegins(t *testing.T) {
 					r.memory.Set(level)
 					out := u.ask("tools/call", asTask)
 					if out.Word() != c.rows[level][0] ||
-						out.End().Error != nil && protocol.RetryAfter(out.End().Error) != level.Retry() {
+						out.Outcome().Error != nil && protocol.RetryAfter(out.Outcome().Error) != level.Retry() {
 						t.Errorf("%v: a task %v", level, out.All())
 					}
 					if out := u.call(); out.Word() != c.rows[level][1] {

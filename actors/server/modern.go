@@ -33,9 +33,9 @@ func (s *Session) standalone(d *session.Deliver) {
 	}
 }
 
-// declared is the gate of a modern client's request, without Gate.Asks. A method that no server has
-// declared is thereby refused first, which makes standalone take a fresh view before it asks a
-// server.
+// declared is the gate of a modern client's request, without Gate.PassUndeclared. A method that no
+// server has declared is thereby refused first, which makes standalone take a fresh view before it
+// asks a server.
 func (s *Session) declared() protocol.Gate {
 	g := s.gate()
 	g.PassUndeclared = false
@@ -45,19 +45,19 @@ func (s *Session) declared() protocol.Gate {
 // mayExtend reports whether a method may belong to an extension of the one server that this session
 // has not seen yet.
 func (s *Session) mayExtend(method string) bool {
-	return s.transparent() && !protocol.IsKnownMethod(method) && s.record.Capabilities.HasExtensions()
+	return s.singleServer() && !protocol.IsKnownMethod(method) && s.record.Capabilities.HasExtensions()
 }
 
 // discover answers server/discover (2026-07-28 §server/discover): the revisions that this endpoint
 // serves, the newest first, and what its servers offer together.
 func (s *Session) discover(d *session.Deliver) {
 	s.look(d, s.firstWait(), nil, func(d *session.Deliver) {
-		if s.transparent() && len(s.view.Servers) == 0 {
-			s.refuse(d, protocol.UpstreamLost(s.h.Endpoint().Server, false, nil))
+		if s.singleServer() && len(s.view.Servers) == 0 {
+			s.refuse(d, protocol.UpstreamLost(s.handle.Endpoint().Server, false, nil))
 			return
 		}
 		r := protocol.DiscoverResult{
-			Versions: s.o.Tenant().Negotiation.Names(), Capabilities: s.view.Offer(s.record.Version),
+			Versions: s.options.Tenant().Negotiation.Names(), Capabilities: s.view.Offer(s.record.Version),
 		}
 		r.Info, r.Instructions = s.introduce()
 		s.answer(d, r.Result())
@@ -98,14 +98,14 @@ func (s *Session) abandoned(out transport.Sink) {
 		out.Finish(jsonrpc.Message{})
 		return
 	}
-	if id, ok := s.h.Calls().Of(out); ok {
-		if call, ok := s.o.HeldCall(held.Row(id)); ok {
+	if id, ok := s.handle.Calls().Of(out); ok {
+		if call, ok := s.options.HeldCall(held.Row(id)); ok {
 			_ = s.p.Send(call, &held.Gone{Out: out})
 			return
 		}
 		s.p.Check()
-		if s.h.Calls().Cancel(id) {
-			_ = s.p.Send(s.o.Requests, request.NewCancel(s.o.Requests, id))
+		if s.handle.Calls().Cancel(id) {
+			_ = s.p.Send(s.options.Requests, request.NewCancel(s.options.Requests, id))
 		}
 		return
 	}

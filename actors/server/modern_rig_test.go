@@ -91,7 +91,7 @@ func (c *caller) askAs(id jsonrpc.ID, method, params string, out *testrig.Sink) 
 		out); err != nil {
 		c.r.T.Errorf("%s: %v", method, err)
 	}
-	c.r.Rest()
+	c.r.WaitIdle()
 }
 
 // call calls the tool of "files".
@@ -104,13 +104,13 @@ func (c *caller) call() *testrig.Sink {
 func (c *caller) leave(out *testrig.Sink) {
 	c.r.T.Helper()
 	c.peer().Cancel(out)
-	c.r.Rest()
+	c.r.WaitIdle()
 }
 
 // state is the requestState of a result that asks the client something.
 func state(t *testing.T, out *testrig.Sink) string {
 	t.Helper()
-	m := out.End()
+	m := out.Outcome()
 	if mrtr.TypeOf(m.Result) != mrtr.InputRequired {
 		t.Fatalf("got %v, want to be asked", out.All())
 	}
@@ -151,7 +151,7 @@ func (p *peer) elicit(id jsonrpc.ID) {
 func (p *peer) answer(method, result string) {
 	asked := p.heard(method)
 	id := asked[len(asked)-1].ID
-	p.send(transport.Inbound{Message: jsonrpc.Response(id, jsontext.Value(result)), Related: id})
+	p.send(transport.Inbound{Message: jsonrpc.Response(id, jsontext.Value(result)), RequestID: id})
 	synctest.Wait()
 }
 
@@ -160,7 +160,7 @@ func (p *peer) refuse(method string) {
 	asked := p.heard(method)
 	id := asked[len(asked)-1].ID
 	refusal := &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "no"}
-	p.send(transport.Inbound{Message: jsonrpc.Failure(id, refusal), Related: id})
+	p.send(transport.Inbound{Message: jsonrpc.Failure(id, refusal), RequestID: id})
 	synctest.Wait()
 }
 
@@ -168,6 +168,6 @@ func (p *peer) refuse(method string) {
 func (p *peer) log(call jsonrpc.ID, level string) {
 	m := jsonrpc.Notification("notifications/message",
 		jsontext.Value(`{"level":"`+level+`","data":1}`))
-	p.send(transport.Inbound{Message: m, Related: call})
+	p.send(transport.Inbound{Message: m, RequestID: call})
 	synctest.Wait()
 }

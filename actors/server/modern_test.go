@@ -58,7 +58,7 @@ func TestPeerIsBounded(t *testing.T) {
 				t.Fatalf("got %v", out.All())
 			}
 		}
-		if out := c.call(); out.Word() == "none" || out.End().Error == nil {
+		if out := c.call(); out.Word() == "none" || out.Outcome().Error == nil {
 			t.Errorf("one more: %v", out.All())
 		}
 	})
@@ -91,7 +91,7 @@ func TestDiscoverInEveryState(t *testing.T) {
 				if took := time.Since(start); took > server.AggregateWait+time.Second {
 					t.Errorf("after %v", took)
 				}
-				m := string(out.End().Result)
+				m := string(out.Outcome().Result)
 				for _, part := range []string{tt.capabilities, `"supportedVersions":["2026-07-28","2025-11-25"`,
 					`"resultType":"complete"`, `"name":"mcpd"`} {
 					if !strings.Contains(m, part) {
@@ -100,7 +100,7 @@ func TestDiscoverInEveryState(t *testing.T) {
 				}
 				list := c.ask("tools/list", "")
 				time.Sleep(20 * time.Second)
-				kind, _ := jsonedit.GetString(list.End().Result, "resultType")
+				kind, _ := jsonedit.GetString(list.Outcome().Result, "resultType")
 				switch word := list.Word(); {
 				case tt.tools != nil && (word != tt.tools || kind != "complete"):
 					t.Errorf("tools/list: %v", list.All())
@@ -124,14 +124,14 @@ func TestWhatWasOfferedIsEmptyAtWorst(t *testing.T) {
 		c := r.caller(`{}`)
 		out := c.ask("server/discover", "")
 		time.Sleep(server.AggregateWait + time.Millisecond)
-		if offered, _ := jsonedit.Get(out.End().Result, "capabilities", "prompts"); offered == nil {
+		if offered, _ := jsonedit.Get(out.Outcome().Result, "capabilities", "prompts"); offered == nil {
 			t.Fatalf("discovered %v", out.All())
 		}
 		time.Sleep(time.Minute)
 		for method, list := range map[string]string{"prompts/list": "prompts",
 			"resources/list": "resources"} {
 			out := c.ask(method, "")
-			if items, _ := jsonedit.Get(out.End().Result, list); string(items) != "[]" {
+			if items, _ := jsonedit.Get(out.Outcome().Result, list); string(items) != "[]" {
 				t.Errorf("%s: %v", method, out.All())
 			}
 		}
@@ -145,12 +145,12 @@ func TestDiscoverOfOneServer(t *testing.T) {
 		c := r.caller(`{}`)
 		c.server = "files"
 		out := c.ask("server/discover", "")
-		if !strings.Contains(string(out.End().Result), `"name":"peer"`) {
+		if !strings.Contains(string(out.Outcome().Result), `"name":"peer"`) {
 			t.Errorf("got %v", out.All())
 		}
 		time.Sleep(time.Minute) // by now the lists are known; before, listChanged is offered for each
 		out = c.ask("server/discover", "")
-		if got, _ := jsonedit.Get(out.End().Result, "capabilities"); string(got) != all {
+		if got, _ := jsonedit.Get(out.Outcome().Result, "capabilities"); string(got) != all {
 			t.Errorf("offers %s, want %s", got, all)
 		}
 		if out := c.ask("tools/call", `{"name":"read"}`); out.Word() != "result" {
@@ -233,7 +233,7 @@ func TestMirroredArgumentsAreChecked(t *testing.T) {
 		p.Notify("notifications/tools/list_changed", `{"_meta":{}}`)
 		other := r.caller(`{"roots":{}}`) // it reads the new list; the first peer has the old one
 		other.server = "files"
-		r.Rest()
+		r.WaitIdle()
 		other.ask("tools/list", "")
 		delete(fields, "Mcp-Param-Where")
 		fields["Mcp-Param-Place"] = []string{"here"}

@@ -16,13 +16,13 @@ import (
 // call.
 var askableCapabilities = []string{"elicitation", "sampling", "roots"}
 
-// sink is where the outcome of a call goes: to the client's sink. It is an insisting if the server
-// may refuse the call for want of tasks, and a relay if the server might ask a question that the
-// client can only answer by another request.
+// sink is where the outcome of a call goes: to the client's sink. It is a taskRetrySink if the
+// server may refuse the call for want of tasks, and a relay if the server might ask a question that
+// the client can only answer by another request.
 func (s *Session) sink(o *outgoing) transport.Sink {
 	if o.mayNeedTask {
 		o.originalBytes = len(o.d.Message.Params)
-		return &taskRetrySink{Sink: o.d.Out, h: s.h, o: o.onHeap(), waiting: s.waiting}
+		return &taskRetrySink{Sink: o.d.Out, h: s.handle, o: o.onHeap(), waiting: s.waiting}
 	}
 	if o.internal || !s.modern() || !mrtr.MayAsk(o.d.Message.Method) {
 		return o.d.Out
@@ -43,7 +43,7 @@ func (s *Session) binding(o *outgoing) func() seal.Binding {
 	if o.binding != nil {
 		return o.binding
 	}
-	ep, method, params := s.h.Endpoint(), o.d.Message.Method, o.d.Message.Params
+	ep, method, params := s.handle.Endpoint(), o.d.Message.Method, o.d.Message.Params
 	b := seal.Binding{Tenant: ep.Tenant, Principal: ep.Principal, Upstream: o.server, Method: method}
 	if len(params) > transport.Large {
 		b.Params = seal.DigestOf(method, params)
@@ -65,7 +65,7 @@ func (s *Session) wrap(o *outgoing) func(jsontext.Value) jsontext.Value {
 	if !s.modern() || !mrtr.MayAsk(o.d.Message.Method) {
 		return o.rewrite
 	}
-	before, ring, park := o.rewrite, s.o.Held.Ring, s.o.Held.Park
+	before, ring, park := o.rewrite, s.options.Held.Ring, s.options.Held.Park
 	p, bind, task, method, retried := s.p, s.binding(o), s.sealTask(o.server), o.d.Message.Method,
 		mrtr.Continues(o.d.Message)
 	return func(result jsontext.Value) jsontext.Value {
@@ -121,7 +121,7 @@ func (s *Session) continueCall(o *outgoing) (taken bool) {
 		return false
 	}
 	token, _ := jsonedit.Unquote(retry.State)
-	state, err := s.o.Held.Ring.Open(s.p.Now(), s.binding(o)(), token)
+	state, err := s.options.Held.Ring.Open(s.p.Now(), s.binding(o)(), token)
 	if err != nil {
 		s.refuse(o.d, err)
 		return true
@@ -136,7 +136,7 @@ func (s *Session) continueCall(o *outgoing) (taken bool) {
 		return true
 	case seal.Held:
 		// The key is this host's, so the state comes from an earlier run of it.
-		if state.Instance != s.o.Held.Instance {
+		if state.Instance != s.options.Held.Instance {
 			s.refuse(o.d, protocol.StateOutlived(o.server))
 			return true
 		}
@@ -155,7 +155,7 @@ func (s *Session) continueCall(o *outgoing) (taken bool) {
 // resumeHeld gives a retry to the actor of the call that it continues, whichever session made the
 // call. The client may declare other capabilities than before, and so belong to another session.
 func (s *Session) resumeHeld(d *session.Deliver, state seal.State, answers mrtr.Retry) {
-	call, ok := s.o.HeldCall(held.RowOf(state))
+	call, ok := s.options.HeldCall(held.RowOf(state))
 	if !ok {
 		s.refuse(d, protocol.StateInvalid("requestState"))
 		return
@@ -165,9 +165,9 @@ func (s *Session) resumeHeld(d *session.Deliver, state seal.State, answers mrtr.
 		d.Message = d.Message.WithParams(d.Message.Elided())
 	}
 	s.waiting.remove(d)
-	s.h.Calls().AddRetry(d.Out, held.CallOf(state))
+	s.handle.Calls().AddRetry(d.Out, held.CallOf(state))
 	r := &held.Retry{
-		Deliver: d, Calls: s.h.Calls(), Capabilities: s.record.Capabilities, Round: state.Round,
+		Deliver: d, Calls: s.handle.Calls(), Capabilities: s.record.Capabilities, Round: state.Round,
 		Answers: answers,
 	}
 	if err := s.p.Send(call, r); err != nil {

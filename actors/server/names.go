@@ -62,7 +62,8 @@ func (s *Session) rename(o *outgoing) func(jsontext.Value) jsontext.Value {
 	if o.names.references == nil {
 		return nil
 	}
-	n, server, method, principal := o.names, o.server, o.d.Message.Method, s.h.Endpoint().Principal
+	n, server, method, principal := o.names, o.server, o.d.Message.Method,
+		s.handle.Endpoint().Principal
 	return func(result jsontext.Value) jsontext.Value {
 		return n.result(server, method, principal, result)
 	}

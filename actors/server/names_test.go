@@ -39,11 +39,11 @@ func (u *user) soon(method, params string) string {
 	u.r.T.Helper()
 	out := u.ask(method, params)
 	time.Sleep(12 * time.Second)
-	u.r.Rest()
-	if e := out.End().Error; e != nil {
+	u.r.WaitIdle()
+	if e := out.Outcome().Error; e != nil {
 		return e.Message
 	}
-	return string(out.End().Result)
+	return string(out.Outcome().Result)
 }
 
 // A URI does not change its owner when a server that is configured earlier starts later. A
@@ -71,7 +71,7 @@ func TestURIsDoNotChangeHands(t *testing.T) {
 		files := r.latest("files")
 		files.answer("initialize", offers(all)(nil))
 		time.Sleep(5 * time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if got := u.soon("resources/list",
 			`{}`); got != `{"resources":[{"uri":"test://x","name":"x"},{"uri":"mcpd://search/test%3A%2F%2Fx","name":"x"}]}` {
 			t.Errorf("listed are %s", got)
@@ -205,7 +205,7 @@ func TestReferencesLeadBack(t *testing.T) {
 		out := u.call()
 		want := `{"content":[{"type":"resource_link","uri":"mcpd://files/skill%3A%2F%2Fx%2FSKILL.md","name":"x"},` +
 			`{"type":"resource","resource":{"uri":"mcpd://files/test%3A%2F%2Fhidden","text":"x"}},{"type":"resource_link","uri":"https://example.com/x","name":"x"}],"_meta":{"ui":{"resourceUri":"ui://mcpd/files/page"}}}`
-		if got := string(out.End().Result); got != want {
+		if got := string(out.Outcome().Result); got != want {
 			t.Errorf("the result is %s", got)
 		}
 		for _, uri := range []string{
@@ -281,7 +281,7 @@ func TestLinksInTextsLeadBack(t *testing.T) {
 			t.Fatal(out.All())
 		}
 		u.tell("notifications/initialized", "")
-		if got := string(u.call().End().Result); !strings.Contains(got,
+		if got := string(u.call().Outcome().Result); !strings.Contains(got,
 			"mcpd://files/test%3A%2F%2Fhidden") {
 			t.Errorf("got %s", got)
 		}

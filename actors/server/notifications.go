@@ -15,8 +15,8 @@ import (
 // notice delivers a notification of a server, if this client asked for it and its revision knows
 // it.
 func (s *Session) notice(n *notification.Notice) {
-	if n.Principal != "" && n.Principal != s.h.Endpoint().Principal ||
-		n.Session != "" && n.Session != s.h.Row() {
+	if n.Principal != "" && n.Principal != s.handle.Endpoint().Principal ||
+		n.Session != "" && n.Session != s.handle.Row() {
 		return
 	}
 	if n.Method == notification.Quarantined {
@@ -56,20 +56,20 @@ func (s *Session) sees(n *notification.Notice) bool {
 	switch {
 	case len(n.Sources) > 0 && !slices.ContainsFunc(n.Sources, s.shows):
 		return false
-	case !s.transparent():
+	case !s.singleServer():
 		return n.Server == "" || !subscription.ListChanged(n.Method)
 	}
-	return n.Server == s.h.Endpoint().Server
+	return n.Server == s.handle.Endpoint().Server
 }
 
 // shows reports whether lists from a source may be shown to this session. Once it has its own
 // connection to a server, it is shown only the lists over that connection. Otherwise it would get
 // the same change twice.
 func (s *Session) shows(source notification.Source) bool {
-	if p := source.Key.Principal; p != "" && p != s.h.Endpoint().Principal {
+	if p := source.Key.Principal; p != "" && p != s.handle.Endpoint().Principal {
 		return false
 	}
-	own := source.Server != "" && !s.h.IsPeer() && s.targets[source.Server].Alive()
+	own := source.Server != "" && !s.handle.IsPeer() && s.targets[source.Server].Alive()
 	return !own
 }
 

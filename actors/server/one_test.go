@@ -43,7 +43,7 @@ func TestOneInstanceIsOneProcess(t *testing.T) {
 		modern.principal = "bob"
 		outs := []*testrig.Sink{alice.call(), bob.call(), ui.call(), modern.call()}
 		p := r.peer("files")
-		r.Rest()
+		r.WaitIdle()
 		if n := len(r.peers["files"]); n != 0 {
 			t.Errorf("%d processes more", n)
 		}
@@ -57,7 +57,7 @@ func TestOneInstanceIsOneProcess(t *testing.T) {
 		for _, m := range p.heard("tools/call") {
 			p.send(answerTo(m.ID))
 		}
-		r.Rest()
+		r.WaitIdle()
 		for i, out := range outs {
 			if out.Word() != "result" {
 				t.Errorf("call %d: %v", i, out.All())
@@ -88,7 +88,7 @@ func TestQuestionBeyondWhatTheCallerDeclared(t *testing.T) {
 		for i, call := range calls {
 			ask := jsonrpc.Request(jsonrpc.IntID(uint64(i)), "elicitation/create",
 				jsontext.Value(`{"message":"name?"}`))
-			p.send(transport.Inbound{Message: ask, Related: call.ID})
+			p.send(transport.Inbound{Message: ask, RequestID: call.ID})
 		}
 		time.Sleep(time.Second)
 		if got := outs[0].Sent(); len(got) != 1 || got[0].Method != "elicitation/create" {
@@ -113,7 +113,7 @@ func TestQuestionBeyondWhatTheCallerDeclared(t *testing.T) {
 		for _, call := range calls {
 			p.send(answerTo(call.ID))
 		}
-		r.Rest()
+		r.WaitIdle()
 		for i, out := range outs {
 			if out.Word() != "result" {
 				t.Errorf("call %d ends with %v", i, out.All())
@@ -138,7 +138,7 @@ func TestOneModernServerHearsOfEachCaller(t *testing.T) {
 		legacy := r.as("bob", interfaces)
 		legacy.call()
 		p := r.peer("files")
-		r.Rest()
+		r.WaitIdle()
 		calls := p.heard("tools/call")
 		if len(calls) != 2 || len(r.peers["files"]) != 0 || len(p.heard("initialize")) != 0 {
 			t.Fatalf("%d calls, %d processes more, greeted %v", len(calls), len(r.peers["files"]),
@@ -173,7 +173,7 @@ func TestOneInstanceForEachPrincipal(t *testing.T) {
 }
 
 func answerTo(id jsonrpc.ID) (in transport.Inbound) {
-	in.Message, in.Related = jsonrpc.Response(id, jsontext.Value(`{"content":[]}`)), id
+	in.Message, in.RequestID = jsonrpc.Response(id, jsontext.Value(`{"content":[]}`)), id
 	return in
 }
 
@@ -199,7 +199,7 @@ func TestMoreKindsOfClientsThanInstances(t *testing.T) {
 			t.Errorf("%d processes more", n)
 		}
 		p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := ui.heard("notifications/resources/updated"); len(got) != 1 {
 			t.Errorf("heard %v", got)
 		}
@@ -211,7 +211,8 @@ func TestMoreKindsOfClientsThanInstances(t *testing.T) {
 		if got := ui.heard("notifications/tools/list_changed"); len(got) != 1 {
 			t.Errorf("heard %v", got)
 		}
-		if out := ui.ask("tools/list", ""); !strings.Contains(string(out.End().Result), "files__other") {
+		if out := ui.ask("tools/list", ""); !strings.Contains(string(out.Outcome().Result),
+			"files__other") {
 			t.Errorf("lists %v", out.All())
 		}
 	})

@@ -51,20 +51,20 @@ func TestLogLineReachesItsOwner(t *testing.T) {
 		first := alice.call()
 		p := r.peer("files")
 		p.line("during alice's only call")
-		r.Rest()
+		r.WaitIdle()
 		if a, others := hears(alice, first), hears(second)+hears(bob)+hears(idle); a != 1 || others != 0 {
 			t.Errorf("the only call: alice heard %d, others %d", a, others)
 		}
 		again := alice.call()
 		p.line("during two calls of one session")
-		r.Rest()
+		r.WaitIdle()
 		if a, others := hears(alice, first, again), hears(second)+hears(bob)+hears(idle); a != 2 ||
 			others != 0 {
 			t.Errorf("two of one session: alice heard %d, others %d", a, others)
 		}
 		other := second.call()
 		p.line("during calls of two sessions of alice")
-		r.Rest()
+		r.WaitIdle()
 		if a, b, others := hears(alice, first, again), hears(second, other), hears(bob)+
 			hears(idle); a != 3 || b != 1 || others != 0 {
 			t.Errorf("two sessions of one principal: heard %d and %d, others %d", a, b, others)
@@ -78,12 +78,12 @@ func TestLogLineReachesItsOwner(t *testing.T) {
 		p.line("during calls of two principals")
 		for _, m := range p.heard("tools/call") {
 			p.send(transport.Inbound{
-				Message: jsonrpc.Response(m.ID, jsontext.Value(`{"content":[]}`)), Related: m.ID,
+				Message: jsonrpc.Response(m.ID, jsontext.Value(`{"content":[]}`)), RequestID: m.ID,
 			})
 		}
-		r.Rest()
+		r.WaitIdle()
 		p.line("after them")
-		r.Rest()
+		r.WaitIdle()
 		if after := heard(); after != before {
 			t.Errorf("what may be of two: heard %s, before %s", after, before)
 		}
@@ -96,7 +96,7 @@ func TestLogLineReachesItsOwner(t *testing.T) {
 		alice.call()
 		bob.call()
 		r.peer("files").line("during calls of two principals")
-		r.Rest()
+		r.WaitIdle()
 		if a, b := hears(alice), hears(bob); a != 1 || b != 1 {
 			t.Errorf("with share_logs: alice heard %d, bob %d", a, b)
 		}
@@ -112,13 +112,13 @@ func TestLogLineAfterAWithdrawnCall(t *testing.T) {
 		alice.tell("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, alice.id))
 		out := bob.call()
 		p.line("about alice's")
-		r.Rest()
+		r.WaitIdle()
 		if n := hears(bob, out); n != 0 {
 			t.Errorf("bob heard %d", n)
 		}
 		time.Sleep(client.WithdrawnFor + time.Second)
 		p.line("about bob's")
-		r.Rest()
+		r.WaitIdle()
 		if n := hears(bob, out); n != 1 {
 			t.Errorf("later bob heard %d", n)
 		}
@@ -133,13 +133,13 @@ func TestLogLineOfModernCalls(t *testing.T) {
 		one := c.call()
 		p := r.peer("files")
 		p.line("during the only call")
-		r.Rest()
+		r.WaitIdle()
 		if len(one.Sent()) != 1 {
 			t.Errorf("the only call heard %v", one.Sent())
 		}
 		two := c.call()
 		p.line("during one of two")
-		r.Rest()
+		r.WaitIdle()
 		if len(one.Sent()) != 1 || len(two.Sent()) != 0 {
 			t.Errorf("heard %v and %v", one.Sent(), two.Sent())
 		}
@@ -156,7 +156,7 @@ func (p *peer) dies(text string) {
 
 // words is the standard error and the incident in the data of an error.
 func words(out *testrig.Sink) (stderr, incident string) {
-	if e := out.End().Error; e != nil {
+	if e := out.Outcome().Error; e != nil {
 		stderr, _ = jsonedit.GetString(e.Data, "stderr")
 		incident, _ = jsonedit.GetString(e.Data, "incident")
 	}
@@ -195,12 +195,12 @@ func TestLastWordsReachTheirOwner(t *testing.T) {
 					p = r.peer("files")
 				}
 				p.dies(text)
-				r.Rest()
+				r.WaitIdle()
 				incidents := map[string]bool{}
 				for who, out := range outs {
 					stderr, incident := words(out)
 					if got := stderr == text; got != tt.want[who] || incident == "" {
-						t.Errorf("%s is told %v", who, out.End().Error)
+						t.Errorf("%s is told %v", who, out.Outcome().Error)
 					}
 					incidents[incident] = true
 				}
@@ -229,10 +229,10 @@ func TestLastWordsAreNotForLaterCallers(t *testing.T) {
 				break
 			}
 			r.latest("files").dies("the secret of alice")
-			r.Rest()
+			r.WaitIdle()
 		}
-		if out := alice.call(); out.End().Error == nil ||
-			!strings.Contains(string(out.End().Error.Data), "the secret of alice") {
+		if out := alice.call(); out.Outcome().Error == nil ||
+			!strings.Contains(string(out.Outcome().Error.Data), "the secret of alice") {
 			t.Errorf("alice is told %v", out.All())
 		}
 		stderr, incident := words(bob.call())
@@ -248,7 +248,7 @@ func TestLastWordsAreNotForLaterCallers(t *testing.T) {
 				break
 			}
 			r.latest("files").dies("no licence")
-			r.Rest()
+			r.WaitIdle()
 			if slices.Contains([]any{int64(-32603)}, out.Word()) {
 				break
 			}
@@ -276,7 +276,7 @@ func TestMessagesThatNameTheirOwner(t *testing.T) {
 		p.Notify("notifications/cancelled", `{"requestId":2}`)
 		p.Notify("notifications/tasks/status", `{"taskId":"t","status":"working"}`)
 		p.Notify("notifications/nobody/knows", `{}`)
-		r.Rest()
+		r.WaitIdle()
 		if got := out.Sent(); len(got) != 2 ||
 			string(got[0].Params) != `{"progressToken":"mine","progress":1}` ||
 			got[1].Method != "elicitation/create" {
@@ -289,7 +289,7 @@ func TestMessagesThatNameTheirOwner(t *testing.T) {
 			t.Errorf("bob heard %v and %v", got, theirs.Sent())
 		}
 		p.Notify("notifications/resources/updated", `{"uri":"test://x"}`)
-		r.Rest()
+		r.WaitIdle()
 		if a, b := alice.heard("notifications/resources/updated"), bob.heard(""); len(a) != 0 ||
 			len(b) != 1 {
 			t.Errorf("of a resource that bob subscribed to alice heard %v, bob %v", a, b)

@@ -25,7 +25,8 @@ func (s *Session) askVisit(o *outgoing) func([]mrtr.Input) (jsontext.Value, erro
 	if o.internal || !s.canVisitPages() || !mrtr.MayAsk(o.d.Message.Method) {
 		return nil
 	}
-	p, ring, park, bind, made := s.p, s.o.Held.Ring, s.o.Held.Park, s.binding(o), o.attempts
+	p, ring, park, bind, made := s.p, s.options.Held.Ring, s.options.Held.Park,
+		s.binding(o), o.attempts
 	return func(pages []mrtr.Input) (jsontext.Value, error) {
 		if made == rounds.MaxRounds {
 			return nil, visitRequired("the call needs a visit to a page, again and again")

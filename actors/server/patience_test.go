@@ -27,7 +27,7 @@ func TestOwnEndpointWaitsForItsServer(t *testing.T) {
 		u := r.open("ci", "files")
 		out := u.ask("initialize", greeting("2025-11-25", `{}`))
 		time.Sleep(45 * time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if out.Word() != "result" {
 			t.Fatalf("got %v", out.All())
 		}
@@ -46,18 +46,18 @@ func TestOwnEndpointSaysWhyItsServerIsNotThere(t *testing.T) {
 		u := r.open("ci", "files")
 		out := u.ask("initialize", greeting("2025-11-25", `{}`))
 		time.Sleep(server.TransparentWait)
-		r.Rest()
+		r.WaitIdle()
 		if len(out.All()) == 0 {
 			t.Fatal("no answer")
 		}
-		data := out.End().Error.Data
+		data := out.Outcome().Error.Data
 		for _, name := range []string{"cause", "retryable"} {
 			if _, ok := jsonedit.Get(data, name); !ok {
 				t.Errorf("no %s in %s", name, data)
 			}
 		}
 		time.Sleep(2 * r.tenant.Limits.SessionInit)
-		r.Rest()
+		r.WaitIdle()
 		if r.index.Len() != 0 {
 			t.Error("the session is there")
 		}
@@ -74,7 +74,7 @@ func TestModernCallWaitsForItsServerAsLongAsACallMayTake(t *testing.T) {
 		c.server = "files"
 		out := c.ask("tools/call", `{"name":"read"}`)
 		time.Sleep(2 * time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if len(out.All()) == 0 {
 			t.Error("no answer")
 		}
@@ -98,7 +98,7 @@ func TestFirstCallWaitsForNoOtherServer(t *testing.T) {
 		run(t, change, func(r *rig) {
 			out := r.caller(`{}`).ask(method, params)
 			time.Sleep(time.Second)
-			if r.Rest(); out.Word() != "result" {
+			if r.WaitIdle(); out.Word() != "result" {
 				t.Errorf("%s: %v", method, out.All())
 			}
 		})
@@ -114,13 +114,13 @@ func TestFirstCallWaitsForNoOtherServer(t *testing.T) {
 		c := r.caller(`{}`)
 		out := c.call()
 		time.Sleep(time.Second / 2)
-		if r.Rest(); out.Word() != "result" {
+		if r.WaitIdle(); out.Word() != "result" {
 			t.Errorf("got %v", out.All())
 		}
 		time.Sleep(time.Second)
 		out = c.ask("server/discover", "")
-		if _, ok := jsonedit.Get(out.End().Result, "capabilities", "completions"); ok {
-			t.Errorf("nobody has completions: %s", out.End().Result)
+		if _, ok := jsonedit.Get(out.Outcome().Result, "capabilities", "completions"); ok {
+			t.Errorf("nobody has completions: %s", out.Outcome().Result)
 		}
 	})
 }

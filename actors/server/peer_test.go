@@ -41,7 +41,7 @@ func (p *peer) serve(lines script) {
 		} else if ok {
 			answer = answered(m.ID, line(m.Params))
 		}
-		p.send(transport.Inbound{Message: answer, Related: m.ID})
+		p.send(transport.Inbound{Message: answer, RequestID: m.ID})
 	}
 }
 

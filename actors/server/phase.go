@@ -24,16 +24,16 @@ type (
 
 // Init takes over the session from its previous actor.
 func (s *Session) Init(p *otp.Process) error {
-	s.p, s.tenant = p, s.o.Tenant()
-	s.waiting = &pendingRequests{addInFlight: s.h.AddWaiting, quota: s.o.Account}
+	s.p, s.tenant = p, s.options.Tenant()
+	s.waiting = &pendingRequests{addInFlight: s.handle.AddWaiting, quota: s.options.Account}
 	p.SetCarriedState(s.waiting)
-	s.h.SetListens(0) // the subscriptions of the previous actor are gone
+	s.handle.SetListens(0) // the subscriptions of the previous actor are gone
 	s.life = lifecycle.NewServer(
 		p.Now(),
-		lifecycle.Options{Timeout: s.tenant.Limits.SessionInit, Unordered: s.h.Streamed()},
+		lifecycle.Options{Timeout: s.tenant.Limits.SessionInit, Unordered: s.handle.Streamed()},
 	)
 	s.timer = p.After(s.life.Deadline().Sub(p.Now()), initExpired{})
-	if s.record = s.h.Record(); s.record == nil {
+	if s.record = s.handle.Record(); s.record == nil {
 		return nil
 	}
 	if err := s.enter(lifecycle.Greet); err != nil {
@@ -50,7 +50,7 @@ func (s *Session) Init(p *otp.Process) error {
 // forgotten them, so each is told all of the client's subscriptions.
 func (s *Session) resume() {
 	// the previous actor was told of their end
-	s.markSubscribed(func(exchange uint64) bool { return !s.h.Calls().Has(exchange) })
+	s.markSubscribed(func(exchange uint64) bool { return !s.handle.Calls().Has(exchange) })
 	wanted := map[string]bool{}
 	for _, u := range s.record.URIs {
 		if !wanted[u.Server] {
@@ -62,7 +62,7 @@ func (s *Session) resume() {
 
 // reconnect asks for a connection to a server for the sake of the client's subscriptions.
 func (s *Session) reconnect(server string) {
-	otp.CallAsync(s.p, s.o.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: server},
+	otp.CallAsync(s.p, s.options.Catalog, catalog.ConnectRequest{Caller: s.caller(), Server: server},
 		func(ref otp.Ref, err error) any { return resumed{server, ref, err} })
 }
 
@@ -77,7 +77,7 @@ func (s *Session) perform(effects []lifecycle.Effect) {
 	for _, e := range effects {
 		switch e.Do {
 		case lifecycle.Entered:
-			s.o.Emit(telemetry.PhaseChanged{
+			s.options.Emit(telemetry.PhaseChanged{
 				Where: s.where(), Side: "downstream", From: e.Transition.From.String(),
 				To: e.Transition.To.String(),
 			})
@@ -100,21 +100,21 @@ func (s *Session) close(cause error) {
 	if errors.Is(cause, lifecycle.ErrInitializationTimeout) {
 		reason = telemetry.ClosedUninitialized
 	}
-	s.h.End(reason)
+	s.handle.End(reason)
 }
 
 // Terminate releases everything that this session has asked of others. Its questions end in any
 // case. Its exchanges end only with the session: otherwise another actor follows, and their sinks
 // outlive this actor.
 func (s *Session) Terminate(*otp.Process, error) {
-	s.h.Questions().Refuse()
-	if s.h.Closed() {
-		s.h.Forget()
+	s.handle.Questions().Refuse()
+	if s.handle.Closed() {
+		s.handle.Forget()
 		s.hangUp()
 		// late: the session is over, for its next actor as well.
-		_ = s.o.Requests.Send(request.NewCancelOwner(s.o.Requests, s.h.Row()))
+		_ = s.options.Requests.Send(request.NewCancelOwner(s.options.Requests, s.handle.Row()))
 		// late: as above.
-		_ = s.o.Notices.Send(&notification.Forget{Handler: notification.Mailbox{Ref: s.p.Self()}})
+		_ = s.options.Notices.Send(&notification.Forget{Handler: notification.Mailbox{Ref: s.p.Self()}})
 	}
 }
 
@@ -126,7 +126,7 @@ func (s *Session) stop() {
 			continue
 		}
 		delete(s.listens, d.Out)
-		s.h.SetListens(len(s.listens))
-		s.refuse(d, protocol.Stopping(s.h.Endpoint().Server, false))
+		s.handle.SetListens(len(s.listens))
+		s.refuse(d, protocol.Stopping(s.handle.Endpoint().Server, false))
 	}
 }

@@ -24,7 +24,7 @@ func TestRequestsBeforeTheHandshakeAreRefused(t *testing.T) {
 			"tools/call":     "before server initialization",
 		} {
 			out := u.ask(method, `{}`)
-			if out.Word() != int64(-32005) || !strings.Contains(out.End().Error.Message, action) {
+			if out.Word() != int64(-32005) || !strings.Contains(out.Outcome().Error.Message, action) {
 				t.Errorf("%s: %v", method, out.All())
 			}
 		}
@@ -55,7 +55,8 @@ func TestSecondInitializeIsRefused(t *testing.T) {
 		u.tell("notifications/initialized", "")
 		third := u.ask("initialize", greeting("2025-06-18", `{}`))
 		if third.Word() != int64(-32005) ||
-			third.End().Error.Message != "Server already initialized. Initialize must be called only once." {
+			third.Outcome().Error.Message !=
+				"Server already initialized. Initialize must be called only once." {
 			t.Errorf("third: %v", third.All())
 		}
 		if rec := u.h.Record(); rec.Version.String() != "2025-11-25" ||
@@ -92,7 +93,7 @@ func TestInitializeOffersWhatTheServersHave(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.open("ci", "")
 		end := u.ask("initialize",
-			greeting("2025-03-26", `{"roots":{},"experimental":{"x":{"y":1}}}`)).End()
+			greeting("2025-03-26", `{"roots":{},"experimental":{"x":{"y":1}}}`)).Outcome()
 		if v, _ := jsonedit.GetString(end.Result, "protocolVersion"); v != "2025-03-26" {
 			t.Errorf("result %s", end.Result)
 		}
@@ -123,7 +124,7 @@ func TestClientCanDoWhatItsRevisionHasWordsFor(t *testing.T) {
 	for version, want := range map[string]bool{"2025-03-26": false, "2025-06-18": true} {
 		run(t, nil, func(r *rig) {
 			u := r.open("ci", "")
-			u.ask("initialize", greeting(version, `{"roots":{},"elicitation":{}}`)).End()
+			u.ask("initialize", greeting(version, `{"roots":{},"elicitation":{}}`)).Outcome()
 			if got := u.h.Record().Capabilities; got.Has("elicitation") != want || !got.Has("roots") {
 				t.Errorf("%s: declared %+v", version, got)
 			}
@@ -135,13 +136,13 @@ func TestClientCanDoWhatItsRevisionHasWordsFor(t *testing.T) {
 func TestTransparentEndpointIsItsServer(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		u := r.open("ci", "files")
-		end := u.ask("initialize", greeting("2025-11-25", `{}`)).End()
+		end := u.ask("initialize", greeting("2025-11-25", `{}`)).Outcome()
 		if name, _ := jsonedit.GetString(end.Result, "serverInfo", "name"); name != "peer" {
 			t.Errorf("result %s", end.Result)
 		}
 		u.tell("notifications/initialized", "")
 		out := u.ask("tools/call", `{"name":"read"}`)
-		if got, _ := jsonedit.GetString(out.End().Result, "called", "name"); got != "read" {
+		if got, _ := jsonedit.GetString(out.Outcome().Result, "called", "name"); got != "read" {
 			t.Errorf("call: %v", out.All())
 		}
 	})
@@ -156,12 +157,12 @@ func TestSessionThatIsNotInitializedInTimeEnds(t *testing.T) {
 			t.Fatal(out.All())
 		}
 		time.Sleep(30*time.Second - time.Millisecond)
-		r.Rest()
+		r.WaitIdle()
 		if got := r.index.Len(); got != 3 {
 			t.Errorf("%d sessions before the time", got)
 		}
 		time.Sleep(time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if _, there := r.index.Get(silent.h.ID()); there {
 			t.Error("the silent one is there")
 		}
@@ -173,7 +174,7 @@ func TestSessionThatIsNotInitializedInTimeEnds(t *testing.T) {
 			t.Errorf("events %+v", closed)
 		}
 		time.Sleep(time.Minute)
-		r.Rest()
+		r.WaitIdle()
 		if _, there := r.index.Get(half.h.ID()); there {
 			t.Error("the one that was half done is there")
 		}
@@ -217,7 +218,7 @@ func TestPolicyAsksForClientCapabilities(t *testing.T) {
 			}
 		}
 		for u, want := range map[*user]int{without: 0, with: 1} {
-			list, _ := jsonedit.Get(u.ask("resources/list", "").End().Result, "resources")
+			list, _ := jsonedit.Get(u.ask("resources/list", "").Outcome().Result, "resources")
 			if got := len(slices.Collect(jsonedit.Elements(list))); got != want {
 				t.Errorf("%d resources, want %d", got, want)
 			}
@@ -235,7 +236,7 @@ func TestCursorsAreChecked(t *testing.T) {
 			}
 		}
 		if out := u.askAs(jsonrpc.StringID("l"), "tools/list", ""); out.Word() != "result" ||
-			out.End().ID != jsonrpc.StringID("l") {
+			out.Outcome().ID != jsonrpc.StringID("l") {
 			t.Errorf("without: %v", out.All())
 		}
 	})

@@ -21,12 +21,12 @@ import (
 // them.
 const MaxOpenQuestions = 64
 
-// extensionGrace is how much longer the call's deadline is extended than its question is open. So
+// questionMargin is how much longer the call's deadline is extended than its question is open. So
 // an unanswered question ends first, and its server is told and can still answer the call.
-const extensionGrace = time.Second
+const questionMargin = time.Second
 
-// asked is a question of a server that the client has not answered.
-type asked struct {
+// openQuestion is a question of a server that the client has not answered.
+type openQuestion struct {
 	from     otp.Ref    // connection that asked
 	question jsonrpc.ID // server's own id
 	call     uint64     // exchange that waits for the answer; 0 for none
@@ -39,15 +39,15 @@ type askExpired struct{ id jsonrpc.ID }
 // question passes a server's request to the client, under an id of this session. It is sent on the
 // stream of the call to which it belongs.
 func (s *Session) question(q *client.Question) {
-	if !s.transparent() {
+	if !s.singleServer() {
 		if !protocol.IsKnownMethod(q.Method) {
 			q.Fail(protocol.MethodNotFound(q.Method))
 			return
 		}
-		q.Params = s.addresses().Question(q.Server, q.Method, q.Params)
+		q.Params = s.router().Question(q.Server, q.Method, q.Params)
 	}
 	if s.modern() {
-		s.delegate(q)
+		s.holdQuestion(q)
 		return
 	}
 	if s.record == nil || len(s.asked) >= MaxOpenQuestions {
@@ -60,11 +60,11 @@ func (s *Session) question(q *client.Question) {
 	}
 	// The id must differ from that of every other question, also of this session before a crash.
 	// Otherwise a late answer could reach the wrong server.
-	id := jsonrpc.StringID("mcpd-" + jsonrpc.IntID(s.o.NextID.Add(1)).Raw())
-	a := &asked{
+	id := jsonrpc.StringID("mcpd-" + jsonrpc.IntID(s.options.NextID.Add(1)).Raw())
+	a := &openQuestion{
 		from:     q.From,
 		question: q.ID,
-		timer:    s.p.After(s.o.Tenant().Limits.InputTimeout, askExpired{id}),
+		timer:    s.p.After(s.options.Tenant().Limits.InputTimeout, askExpired{id}),
 	}
 	params := q.Params
 	if a.token, _ = jsonedit.Get(params, "_meta", "progressToken"); len(a.token) > 0 {
@@ -75,18 +75,20 @@ func (s *Session) question(q *client.Question) {
 	s.p.Check()
 	if q.Exchange != nil {
 		a.call = q.Exchange.ID
-		s.h.Listen(true)
+		s.handle.ReportCallEnds(true)
 	}
-	s.h.Questions().Open(id, s.refusal(id, *a))
+	s.handle.Questions().Open(id, s.refusal(id, *a))
 	var err error
 	switch {
 	case q.Exchange != nil:
 		if s.p.Send(
-			s.o.Requests,
-			&request.Park{ID: a.call, For: s.o.Tenant().Limits.InputTimeout + extensionGrace},
+			s.options.Requests,
+			&request.ExtendDeadline{
+				ID: a.call, For: s.options.Tenant().Limits.InputTimeout + questionMargin,
+			},
 		) != nil {
 			a.call = 0
-			s.settle(id, a)
+			s.closeQuestion(id, a)
 			q.Fail(protocol.Overloaded("tenant", time.Second))
 			return
 		}
@@ -94,28 +96,28 @@ func (s *Session) question(q *client.Question) {
 		if err = q.Exchange.Sink.Send(m); errors.Is(err, transport.ErrClosed) {
 			err = s.push(m)
 		}
-	case q.On != nil && q.On.Sink.Send(m) == nil:
+	case q.OtherCall != nil && q.OtherCall.Sink.Send(m) == nil:
 	default:
 		err = s.push(m)
 	}
 	if err != nil {
-		s.settle(id, a)
+		s.closeQuestion(id, a)
 		q.Fail(protocol.SessionGone())
 		return
 	}
 	if s.asked == nil {
-		s.asked = map[jsonrpc.ID]*asked{}
+		s.asked = map[jsonrpc.ID]*openQuestion{}
 	}
 	s.asked[id] = a
 	// the end may have come before the actor listened for it
 	if x := q.Exchange; x != nil && x.Settled() {
-		s.settleQuestionsOf(x.ID, x.Failed())
+		s.callEnded(x.ID, x.Failed())
 	}
 }
 
-// addresses are the names and URIs of the servers as last seen. Without a view, each URI contains
+// router are the names and URIs of the servers as last seen. Without a view, each URI contains
 // the name of its server.
-func (s *Session) addresses() *merge.Router {
+func (s *Session) router() *merge.Router {
 	if s.view != nil {
 		return s.view.Router
 	}
@@ -129,17 +131,17 @@ func (s *Session) answered(m jsonrpc.Message) {
 	if !ok {
 		return
 	}
-	s.settle(m.ID, a)
+	s.closeQuestion(m.ID, a)
 	answer := &client.Answer{Question: a.question, Result: m.Result, Err: m.Error, To: a.from}
-	answer.Give(s.p, a.from, s.o.Account)
+	answer.SendTo(s.p, a.from, s.options.Account)
 }
 
-// settle forgets a question. If the question was already refused, because this incarnation hung,
-// the extension of the call's deadline has ended too.
-func (s *Session) settle(id jsonrpc.ID, a *asked) {
+// closeQuestion forgets a question. If the question was already refused, because this incarnation
+// hung, the extension of the call's deadline has ended too.
+func (s *Session) closeQuestion(id jsonrpc.ID, a *openQuestion) {
 	delete(s.asked, id)
 	a.timer.Stop()
-	if s.h.Questions().Close(id) && a.call != 0 {
+	if s.handle.Questions().Close(id) && a.call != 0 {
 		s.endExtension(a.call)
 	}
 }
@@ -147,11 +149,11 @@ func (s *Session) settle(id jsonrpc.ID, a *asked) {
 // endExtension ends the extension of a call's deadline.
 func (s *Session) endExtension(call uint64) {
 	// late: it undoes one Park, and only the code that closed the question sends it.
-	_ = s.o.Requests.Send(request.NewUnpark(s.o.Requests, call))
+	_ = s.options.Requests.Send(request.NewRestoreDeadline(s.options.Requests, call))
 }
 
 // refusal returns the function that ends a question which the actor left open.
-func (s *Session) refusal(id jsonrpc.ID, a asked) func() {
+func (s *Session) refusal(id jsonrpc.ID, a openQuestion) func() {
 	return func() {
 		s.withdraw(id)
 		if a.call != 0 {
@@ -173,10 +175,10 @@ func (s *Session) askExpired(id jsonrpc.ID) {
 	if !ok {
 		return
 	}
-	s.settle(id, a)
+	s.closeQuestion(id, a)
 	_ = s.p.Send(a.from, &client.Answer{
 		Question: a.question,
-		Err: protocol.Translate(protocol.Timeout(s.o.Tenant().Limits.InputTimeout),
+		Err: protocol.Translate(protocol.Timeout(s.options.Tenant().Limits.InputTimeout),
 			s.record.Version),
 	})
 }
@@ -184,23 +186,23 @@ func (s *Session) askExpired(id jsonrpc.ID) {
 // withdrawn tells the client that a server no longer waits for its answer.
 func (s *Session) withdrawn(m *client.Withdrawn) {
 	if s.modern() {
-		s.undelegate(m)
+		s.cancelHeldQuestion(m)
 		return
 	}
 	for id, a := range sortedmap.SortedBy(s.asked, jsonrpc.ID.Compare) {
 		if a.from != m.From || a.question != m.Question {
 			continue
 		}
-		s.settle(id, a)
+		s.closeQuestion(id, a)
 		s.withdraw(id)
 		return
 	}
 }
 
-// settleQuestionsOf handles the questions of a call that has ended. If the server answered the call
+// callEnded handles the questions of a call that has ended. If the server answered the call
 // without waiting, the client can still answer the question. After any other end of the call no
 // answer is needed, and the server is told so.
-func (s *Session) settleQuestionsOf(call uint64, failed bool) {
+func (s *Session) callEnded(call uint64, failed bool) {
 	for id, a := range sortedmap.SortedBy(s.asked, jsonrpc.ID.Compare) {
 		if a.call != call {
 			continue
@@ -209,7 +211,7 @@ func (s *Session) settleQuestionsOf(call uint64, failed bool) {
 		if !failed {
 			continue
 		}
-		s.settle(id, a)
+		s.closeQuestion(id, a)
 		s.withdraw(id)
 		over := protocol.InvalidParams("the call during which this was asked has ended")
 		_ = s.p.Send(a.from, &client.Answer{
@@ -223,7 +225,7 @@ func (s *Session) withdraw(id jsonrpc.ID) {
 	// an empty value becomes an object
 	params, _ := jsonedit.Set(nil, jsontext.Value(id.Raw()), "requestId")
 	// valid from any incarnation: no incarnation waits for the answer any more
-	_ = s.h.Push(jsonrpc.Notification("notifications/cancelled", params))
+	_ = s.handle.Push(jsonrpc.Notification("notifications/cancelled", params))
 }
 
 // answerProgress passes the client's progress on a question to the server that asked, if the server

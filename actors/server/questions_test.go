@@ -124,9 +124,9 @@ func TestQuestionOfAFailedCallIsAnswered(t *testing.T) {
 		p.Ask(jsonrpc.IntID(1), "elicitation/create", `{}`)
 		call := p.heard("tools/call")[0]
 		p.send(transport.Inbound{
-			Related: call.ID, Message: jsonrpc.Failure(call.ID, &jsonrpc.Error{Code: -5, Message: "no"}),
+			RequestID: call.ID, Message: jsonrpc.Failure(call.ID, &jsonrpc.Error{Code: -5, Message: "no"}),
 		})
-		r.Rest()
+		r.WaitIdle()
 		if len(u.heard("notifications/cancelled")) != 1 || out.Word() != int64(-5) {
 			t.Errorf("the client heard %v, the call %v", u.heard(""), out.All())
 		}

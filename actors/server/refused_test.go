@@ -31,14 +31,15 @@ func (r *rig) streamed(principal string) *user {
 // left checks that nothing is left of a session after its client was refused.
 func (u *user) left(label string) {
 	u.r.T.Helper()
-	u.r.Rest()
+	u.r.WaitIdle()
 	if _, there := u.r.index.Get(u.h.ID()); there {
 		u.r.T.Errorf("%s: the index has it", label)
 	}
 	if _, there := u.r.System.Whereis("top/server_sup/" + u.h.Row()); there {
 		u.r.T.Errorf("%s: its row is there", label)
 	}
-	err := u.h.Deliver(u.r.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil), &testrig.Sink{})
+	err := u.h.Deliver(u.r.T.Context(), jsonrpc.Request(jsonrpc.IntID(1), "ping", nil),
+		&testrig.Sink{})
 	if !errors.Is(err, streamable.ErrNoSession) {
 		u.r.T.Errorf("%s: its handle takes messages: %v", label, err)
 	}
@@ -90,7 +91,7 @@ func TestCrashDuringTheHandshake(t *testing.T) {
 			if test.action == fault.Panic {
 				r.Struck()
 			}
-			if failed := out.End().Error != nil; failed == test.succeeds || len(out.All()) != 1 {
+			if failed := out.Outcome().Error != nil; failed == test.succeeds || len(out.All()) != 1 {
 				t.Errorf("%s: got %v", name, out.All())
 			}
 			if !test.succeeds {

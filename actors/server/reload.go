@@ -16,7 +16,7 @@ import (
 // a server changed, a change of its lists is announced when it is known, like any other.
 func (s *Session) reconfigured() {
 	before := s.tenant
-	s.tenant = s.o.Tenant()
+	s.tenant = s.options.Tenant()
 	for server, ref := range sortedmap.Sorted(s.targets) {
 		config, still := s.tenant.Server(server)
 		if was, _ := before.Server(server); still && !was.NeedsReconnect(config) {
@@ -40,7 +40,7 @@ func (s *Session) reconfigured() {
 		s.releaseInDispatcher()
 		s.armIdleRelease()
 	}
-	if !s.transparent() && !sameServers(before, s.tenant) {
+	if !s.singleServer() && !sameServers(before, s.tenant) {
 		for _, list := range []string{"tools", "prompts", "resources"} {
 			s.notice(&notification.Notice{Method: "notifications/" + list + "/list_changed"})
 		}
@@ -92,7 +92,7 @@ func sameServers(a, b *tenant.Tenant) bool {
 func (s *Session) detachOld() {
 	still := s.oldConnections[:0]
 	for _, ref := range s.oldConnections {
-		if s.h.Calls().Through(ref) {
+		if s.handle.Calls().Through(ref) {
 			still = append(still, ref)
 			continue
 		}

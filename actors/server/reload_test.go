@@ -21,7 +21,7 @@ import (
 // sessions.
 func (r *rig) reload(change func(servers []tenant.Server) []tenant.Server) {
 	r.T.Helper()
-	r.Rest()
+	r.WaitIdle()
 	before := r.tenant
 	r.tenant.Servers = change(slices.Clone(r.tenant.Servers))
 	r.tenant.Removed = r.tenant.RemovedSince(&before)
@@ -33,7 +33,7 @@ func (r *rig) reload(change func(servers []tenant.Server) []tenant.Server) {
 	if _, err := testrig.Ask[session.ReloadRequest, struct{}](r.Rig, "sessions", told); err != nil {
 		r.T.Fatal(err)
 	}
-	r.Rest()
+	r.WaitIdle()
 }
 
 func rewrite(servers []tenant.Server) []tenant.Server {
@@ -45,7 +45,7 @@ func rewrite(servers []tenant.Server) []tenant.Server {
 func (p *peer) finish() {
 	for _, m := range p.heard("tools/call") {
 		p.send(transport.Inbound{
-			Message: jsonrpc.Response(m.ID, jsontext.Value(`{"content":[]}`)), Related: m.ID,
+			Message: jsonrpc.Response(m.ID, jsontext.Value(`{"content":[]}`)), RequestID: m.ID,
 		})
 	}
 }
@@ -80,20 +80,20 @@ func TestCallsMoveToTheNewConnection(t *testing.T) {
 			t.Errorf("ended by the reload: %v, %v", before.All(), beside.All())
 		}
 		time.Sleep(time.Second)
-		r.Rest()
+		r.WaitIdle()
 		if old.closed() {
 			t.Error("the old connection ended before its calls")
 		}
 		now.finish()
 		old.finish()
-		r.Rest()
+		r.WaitIdle()
 		for _, out := range []*testrig.Sink{before, beside, after} {
 			if out.Word() != "result" {
 				t.Errorf("call: %v", out.All())
 			}
 		}
 		time.Sleep(3 * client.RetirePause)
-		r.Rest()
+		r.WaitIdle()
 		if !old.closed() || now.closed() {
 			t.Errorf("ended: the old connection %v, the new %v", old.closed(), now.closed())
 		}
@@ -172,12 +172,12 @@ func TestCrashedSessionKeepsNoOldConnection(t *testing.T) {
 		u.tell("notifications/roots/list_changed", "")
 		r.Struck()
 		old.finish()
-		r.Rest()
+		r.WaitIdle()
 		if out.Word() != "result" {
 			t.Errorf("call: %v", out.All())
 		}
 		time.Sleep(2 * client.Reattach)
-		r.Rest()
+		r.WaitIdle()
 		if !old.closed() {
 			t.Error("the old connection is kept")
 		}

@@ -118,9 +118,9 @@ func (p *gateCache) check(r *session.Record, m jsonrpc.Message, gate func() prot
 
 // dispatch routes a request that passed the gate.
 func (s *Session) dispatch(d *session.Deliver) {
-	m, limits := d.Message, &s.o.Tenant().Limits
+	m, limits := d.Message, &s.options.Tenant().Limits
 	bound := limits.MaxSessionPending
-	if s.h.IsPeer() { // a peer's requests are those of many clients
+	if s.handle.IsPeer() { // a peer's requests are those of many clients
 		bound = limits.MaxPending
 	}
 	r, ok := routes[m.Method]
@@ -130,17 +130,17 @@ func (s *Session) dispatch(d *session.Deliver) {
 	}
 	var full *quota.Refusal
 	if !continuesWork(m) {
-		full = s.o.Account.CheckAdmit(len(m.Params), d.HasReservation() || s.waiting.has(d),
-			s.o.TaskIndex.Spare)
+		full = s.options.Account.CheckAdmit(len(m.Params), d.HasReservation() || s.waiting.has(d),
+			s.options.TaskIndex.Spare)
 	}
 	switch {
-	case !ok && !s.transparent():
+	case !ok && !s.singleServer():
 		s.refuse(d, protocol.MethodNotFound(m.Method))
 	case err != nil:
 		s.refuse(d, err)
 	case full != nil:
 		s.refuse(d, full.ClientError())
-	case s.h.Calls().Len()+s.waiting.len()-len(s.listens) >= bound:
+	case s.handle.Calls().Len()+s.waiting.len()-len(s.listens) >= bound:
 		s.refuse(d, protocol.Overloaded("session", time.Second))
 	case !ok: // allowed by the gate, so it belongs to an extension
 		s.forward(d)
@@ -154,13 +154,13 @@ func (s *Session) dispatch(d *session.Deliver) {
 		s.listTasks(d)
 	case r.route == byTask:
 		s.task(d)
-	case r.route == level && s.transparent() && !s.record.Offered.Has("logging"):
+	case r.route == level && s.singleServer() && !s.record.Offered.Has("logging"):
 		s.forward(d) // The server has declared no logging, so only its answer matters.
 	case r.route == level:
 		s.setLevel(d)
-	case s.transparent() && r.route == byList:
+	case s.singleServer() && r.route == byList:
 		s.listAlone(d, r.kind)
-	case s.transparent():
+	case s.singleServer():
 		s.forward(d)
 	case r.route == byList:
 		s.list(d, r.kind)
@@ -172,7 +172,8 @@ func (s *Session) dispatch(d *session.Deliver) {
 // lacks is the capability that the tenant's policy requires of clients for a method, and that this
 // client has not declared. The policy may depend on the server; server is empty for none.
 func (s *Session) lacks(server, method string) string {
-	if needs, ok := s.o.Tenant().Required(server, method); ok && !s.record.Capabilities.Has(needs) {
+	if needs, ok := s.options.Tenant().Required(server, method); ok &&
+		!s.record.Capabilities.Has(needs) {
 		return needs
 	}
 	return ""
@@ -182,7 +183,7 @@ func (s *Session) lacks(server, method string) string {
 func (s *Session) gate() protocol.Gate {
 	return protocol.Gate{
 		Version: s.record.Version, Client: s.record.Capabilities, Server: s.record.Offered,
-		PassUndeclared: s.transparent(), Withheld: s.record.Withheld,
+		PassUndeclared: s.singleServer(), Withheld: s.record.Withheld,
 	}
 }
 
@@ -223,14 +224,14 @@ func (s *Session) cancel(params jsontext.Value) {
 	if !ok {
 		return
 	}
-	found := s.h.Calls().Find(string(raw))
+	found := s.handle.Calls().Find(string(raw))
 	waiting := s.waiting.find(string(raw))
 	switch {
 	case len(found)+len(waiting) != 1:
 	case len(found) == 1:
 		s.p.Check()
-		if s.h.Calls().Cancel(found[0]) {
-			_ = s.p.Send(s.o.Requests, request.NewCancel(s.o.Requests, found[0]))
+		if s.handle.Calls().Cancel(found[0]) {
+			_ = s.p.Send(s.options.Requests, request.NewCancel(s.options.Requests, found[0]))
 		}
 	default: // not submitted yet, and no longer needed
 		s.waiting.remove(waiting[0])

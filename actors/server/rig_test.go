@@ -369,7 +369,7 @@ func (u *user) shake(capabilities string) {
 		u.r.T.Fatalf("initialize: %v", out.All())
 	}
 	u.tell("notifications/initialized", "")
-	u.r.Rest()
+	u.r.WaitIdle()
 }
 
 func greeting(version, capabilities string) string {
@@ -391,7 +391,7 @@ func (u *user) askAs(id jsonrpc.ID, method, params string) *testrig.Sink {
 		out); err != nil {
 		u.r.T.Errorf("%s: %v", method, err)
 	}
-	u.r.Rest()
+	u.r.WaitIdle()
 	return out
 }
 
@@ -401,7 +401,7 @@ func (u *user) tell(method, params string) {
 		nil); err != nil {
 		u.r.T.Errorf("%s: %v", method, err)
 	}
-	u.r.Rest()
+	u.r.WaitIdle()
 }
 
 func (u *user) answer(id jsonrpc.ID, text string) {
@@ -410,7 +410,7 @@ func (u *user) answer(id jsonrpc.ID, text string) {
 		nil); err != nil {
 		u.r.T.Errorf("answer: %v", err)
 	}
-	u.r.Rest()
+	u.r.WaitIdle()
 }
 
 // heard is the list of pushed messages with this method, or all if it is empty.
@@ -432,7 +432,7 @@ func (u *user) call() *testrig.Sink {
 // peer is the server's end of the next connection to a server.
 func (r *rig) peer(server string) *peer {
 	r.T.Helper()
-	r.Rest()
+	r.WaitIdle()
 	select {
 	case p := <-r.peers[server]:
 		return p

@@ -37,7 +37,7 @@ func TestServerEndsBetweenRounds(t *testing.T) {
 	run(t, silent, func(r *rig) {
 		c, p, token := elicited(r)
 		p.Close()
-		r.Rest()
+		r.WaitIdle()
 		if out := c.retry("tools/call", bound, token,
 			`{"elicit-1":`+yes+`}`); out.Word() != int64(-32603) {
 			t.Errorf("got %v", out.All())

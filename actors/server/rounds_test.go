@@ -25,7 +25,7 @@ func TestServerAsksAClientWithoutASession(t *testing.T) {
 		}
 		time.Sleep(50 * time.Second)
 		p.answer("tools/call", `{"content":[]}`)
-		if m := out.End(); out.Word() != "result" ||
+		if m := out.Outcome(); out.Word() != "result" ||
 			!strings.Contains(string(m.Result), `"resultType":"complete"`) || m.ID != jsonrpc.IntID(2) {
 			t.Errorf("got %v", out.All())
 		}
@@ -156,7 +156,7 @@ func TestClientThatLeavesCancels(t *testing.T) {
 		"during one": func(r *rig, c *caller) *testrig.Sink {
 			out := c.call()
 			r.peer("files").Ask(jsonrpc.IntID(1), "elicitation/create", form)
-			r.Rest()
+			r.WaitIdle()
 			return out
 		},
 		"after the answer": func(r *rig, c *caller) *testrig.Sink {
@@ -213,7 +213,7 @@ func TestServerTakesItsQuestionBack(t *testing.T) {
 		p.Notify("notifications/cancelled", `{"requestId":1}`)
 		time.Sleep(time.Second)
 		p.Ask(jsonrpc.IntID(2), "elicitation/create", form)
-		r.Rest()
+		r.WaitIdle()
 		p.Notify("notifications/cancelled", `{"requestId":2}`)
 		time.Sleep(time.Second)
 		if out.Word() != "none" || len(p.answers()) != 0 {
@@ -235,8 +235,9 @@ func TestCrashWhileACallIsBeingHeld(t *testing.T) {
 		out := c.call()
 		p := r.peer("files")
 		f := fault.Fault{
-			Action: fault.Panic, Point: fault.Point{Path: "top/server_sup/*", Kind: "server.delegated"},
-			Count: 1, Lease: time.Minute,
+			Action: fault.Panic,
+			Point:  fault.Point{Path: "top/server_sup/*", Kind: "server.heldCallStarted"},
+			Count:  1, Lease: time.Minute,
 		}
 		if _, err := r.Faults.Arm(f); err != nil {
 			t.Fatal(err)
@@ -284,7 +285,7 @@ func TestQuestionsToNobody(t *testing.T) {
 		p := r.peer("files")
 		p.Ask(jsonrpc.IntID(1), "elicitation/create", form)
 		c.capabilities = elicits
-		r.Rest()
+		r.WaitIdle()
 		if got := p.answers(); len(got) != 1 || got[0].Error == nil {
 			t.Errorf("of who can nothing: %v", got)
 		}

@@ -20,7 +20,7 @@ func (s *Session) address(d *session.Deliver) {
 	}
 	s.look(
 		d,
-		s.o.Tenant().Limits.ListWait,
+		s.options.Tenant().Limits.ListWait,
 		looksIn(d.Message.Method),
 		func(d *session.Deliver) { s.route(d, true) },
 	)
@@ -70,7 +70,8 @@ func (s *Session) route(d *session.Deliver, last bool) bool {
 	}
 	if method == "resources/unsubscribe" {
 		own, _ := jsonedit.GetString(target.Params, "uri")
-		if s.subscribedTo(target.Server, own) { // under other names only, since undo found nothing
+		// under other names only, since unsubscribeAtOrigin found nothing
+		if s.subscribedTo(target.Server, own) {
 			s.answer(d, nil)
 			return true
 		}
@@ -95,7 +96,7 @@ func (s *Session) subscribedTo(server, own string) bool {
 
 // uriOwner returns a function that finds the server that gave this principal a URI.
 func (s *Session) uriOwner() func(uri string, order []string) (string, bool) {
-	references, principal := s.view.References, s.h.Endpoint().Principal
+	references, principal := s.view.References, s.handle.Endpoint().Principal
 	return func(uri string, order []string) (string, bool) {
 		return references.ServerOf(principal, uri, order)
 	}

@@ -72,8 +72,8 @@ func (s *Session) listenGone(l *listen, server string, refusal *protocol.Error) 
 
 // onlyAbout reports whether a subscription covers only one server.
 func (s *Session) onlyAbout(l *listen, server string) bool {
-	if s.transparent() {
-		return server == s.h.Endpoint().Server
+	if s.singleServer() {
+		return server == s.handle.Endpoint().Server
 	}
 	g := l.granted
 	return len(l.uris) > 0 && !g.Tools && !g.Prompts && !g.Resources && len(g.Tasks) == 0 &&
@@ -83,11 +83,11 @@ func (s *Session) onlyAbout(l *listen, server string) bool {
 // endListen ends a subscription with its result. The result has the reason, if why is not nil.
 func (s *Session) endListen(l *listen, refusal *protocol.Error) {
 	delete(s.listens, l.d.Out)
-	s.h.SetListens(len(s.listens))
+	s.handle.SetListens(len(s.listens))
 	s.waiting.remove(l.d)
-	result := subscription.Ended(l.d.Message.ID, s.o.Self)
+	result := subscription.Ended(l.d.Message.ID, s.options.Self)
 	if refusal != nil {
-		result = subscription.EndedFor(refusal, l.d.Message.ID, s.o.Self)
+		result = subscription.EndedFor(refusal, l.d.Message.ID, s.options.Self)
 	}
 	l.d.Out.Finish(jsonrpc.Response(l.d.Message.ID, result))
 }
@@ -130,8 +130,8 @@ func (s *Session) removed(m jsonrpc.Message) *protocol.Error {
 // unconfigured is the reason to end all subscriptions at this endpoint: its server was removed. It
 // is nil otherwise.
 func (s *Session) unconfigured() *protocol.Error {
-	server := s.h.Endpoint().Server
-	if now := s.o.Tenant(); server != "" && now.WasRemoved(server) {
+	server := s.handle.Endpoint().Server
+	if now := s.options.Tenant(); server != "" && now.WasRemoved(server) {
 		return protocol.UpstreamRemoved(server, false, nil)
 	}
 	return nil

@@ -43,7 +43,7 @@ func (l listeners) gone(t *testing.T, reason string) {
 		t.Errorf("a legacy client heard %v", told)
 	}
 	for name, out := range map[string]*testrig.Sink{"its resource": l.only, "its endpoint": l.alone} {
-		why, _ := jsonedit.GetString(out.End().Result, "_meta", "mcpd/reason")
+		why, _ := jsonedit.GetString(out.Outcome().Result, "_meta", "mcpd/reason")
 		if len(out.All()) != 1 || !strings.Contains(why, reason) {
 			t.Errorf("a subscription to %s ended with %v, want %q", name, out.All(), reason)
 		}
@@ -62,7 +62,7 @@ func (l listeners) gone(t *testing.T, reason string) {
 // says checks the error of a call.
 func says(t *testing.T, out *testrig.Sink, parts ...string) {
 	t.Helper()
-	m := out.End()
+	m := out.Outcome()
 	if m.Error == nil {
 		t.Errorf("the call: %v", out.All())
 		return
@@ -84,7 +84,7 @@ func TestQuarantineEndsSubscriptions(t *testing.T) {
 			put); err != nil {
 			t.Fatal(err)
 		}
-		r.Rest()
+		r.WaitIdle()
 		l.gone(t, `server "files" is quarantined: an operator has quarantined it`)
 		says(t, l.inFlight, "is quarantined; it may have executed", `"reason":"upstream_quarantined"`,
 			`"maybeExecuted":true`, `"retryable":false`)
@@ -117,16 +117,16 @@ func TestQuarantineOfALoopEndsSubscriptions(t *testing.T) {
 				(<-r.peers["files"]).Close()
 			}
 			time.Sleep(500 * time.Millisecond)
-			r.Rest()
+			r.WaitIdle()
 		}
 		if quarantined() != 2 {
 			t.Fatalf("%d connections are quarantined", quarantined())
 		}
 		l.gone(t, `server "files" is quarantined: `)
-		retry, _ := jsonedit.Get(l.only.End().Result, "_meta", "mcpd/retryAfterMs")
-		incident, _ := jsonedit.GetString(l.only.End().Result, "_meta", "mcpd/incident")
+		retry, _ := jsonedit.Get(l.only.Outcome().Result, "_meta", "mcpd/retryAfterMs")
+		incident, _ := jsonedit.GetString(l.only.Outcome().Result, "_meta", "mcpd/incident")
 		if incident == "" || len(retry) == 0 {
-			t.Errorf("a subscription ended with %s", l.only.End().Result)
+			t.Errorf("a subscription ended with %s", l.only.Outcome().Result)
 		}
 		says(t, l.legacy.call(), "is quarantined: ", `"reason":"upstream_quarantined"`, `"incident":"`)
 	})
@@ -144,12 +144,12 @@ func TestRemovalEndsSubscriptions(t *testing.T) {
 			`"retryable":false`)
 		says(t, r.caller(`{}`).call(), "was removed")
 		p.finish()
-		r.Rest()
+		r.WaitIdle()
 		if l.inFlight.Word() != "result" {
 			t.Errorf("the call in flight: %v", l.inFlight.All())
 		}
 		if out := l.legacy.ask("tools/call",
-			`{"name":"other__read"}`); strings.Contains(out.End().Error.Message, "removed") {
+			`{"name":"other__read"}`); strings.Contains(out.Outcome().Error.Message, "removed") {
 			t.Errorf("a server that never was: %v", out.All())
 		}
 	})
@@ -163,9 +163,9 @@ func TestRemovedServerIsNotStartedAgain(t *testing.T) {
 		p := r.latest("files")
 		r.reload(func(servers []tenant.Server) []tenant.Server { return servers[1:] })
 		p.Close()
-		r.Rest()
+		r.WaitIdle()
 		time.Sleep(time.Minute)
-		r.Rest()
+		r.WaitIdle()
 		says(t, out, "was removed from the configuration; it may have executed",
 			`"reason":"upstream_removed"`, `"maybeExecuted":true`, `"retryable":false`)
 		if n := len(r.peers["files"]); n != 0 {

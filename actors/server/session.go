@@ -55,9 +55,9 @@ type Options struct {
 // Session is the behaviour of one downstream session.
 type Session struct {
 	otp.Base
-	o *Options
-	h *session.Handle
-	p *otp.Process
+	options *Options
+	handle  *session.Handle
+	p       *otp.Process
 
 	tenant *tenant.Tenant // configuration at the last look at the servers
 	// replaced connections over which this session still has calls
@@ -76,14 +76,16 @@ type Session struct {
 	// log level that modern requests want of a server, by its name
 	levels  map[string]string
 	listens map[transport.Sink]*listen
-	asked   map[jsonrpc.ID]*asked
-	// see asker
+	asked   map[jsonrpc.ID]*openQuestion
+	// see clientInfo
 	info *protocol.Implementation
 }
 
 // New makes the actor of a session. After a crash the handle has the terms that the previous actor
 // negotiated.
-func New(o *Options, args session.Args) *Session { return &Session{o: o, h: args.Handle} }
+func New(o *Options, args session.Args) *Session {
+	return &Session{options: o, handle: args.Handle}
+}
 
 // Receive handles one message. The session keeps no view between two messages: after list changes,
 // each session would otherwise hold an outdated view of its own.
@@ -110,8 +112,8 @@ func (s *Session) receive(msg any) error {
 		s.abandoned(m.Out)
 	case inquired:
 		s.inquired(m)
-	case delegated:
-		s.delegated(m)
+	case heldCallStarted:
+		s.sendWaitingQuestions(m)
 	case taskStarted:
 		s.taskStarted(m)
 	case *taskRequired:
@@ -193,14 +195,15 @@ func (s *Session) deliver(d *session.Deliver) {
 func (s *Session) refuse(d *session.Deliver, err error) {
 	s.p.Check()
 	s.waiting.remove(d)
-	err = s.h.Explain(err)
+	err = s.handle.Explain(err)
 	m := request.Failure(d.Message.ID, err, s.version())
-	s.o.CountError(m.Error.Code)
+	s.options.CountError(m.Error.Code)
 	d.Out.Finish(m)
 	if protocol.FromPeer(err) { // the error is the server's own answer, and no refusal
 		return
 	}
-	s.o.Emit(request.Rejected(s.where(), d.Message.Method, d.Message.Params, d.Out, err, m.Error))
+	s.options.Emit(request.Rejected(s.where(), d.Message.Method, d.Message.Params, d.Out,
+		err, m.Error))
 }
 
 // answer answers a request with a result of the host.
@@ -221,16 +224,16 @@ func (s *Session) store(change func(*session.Record)) {
 // save keeps a record for the session's next actor.
 func (s *Session) save(r *session.Record) {
 	s.p.Check()
-	s.h.Store(r)
+	s.handle.Store(r)
 }
 
 // push sends the client a message that belongs to no exchange.
 func (s *Session) push(m jsonrpc.Message) error {
 	s.p.Check()
-	return s.h.Push(m)
+	return s.handle.Push(m)
 }
 
 func (s *Session) where() telemetry.Where {
-	ep := s.h.Endpoint()
-	return telemetry.Where{Tenant: ep.Tenant, Server: ep.Server, Session: s.h.Row()}
+	ep := s.handle.Endpoint()
+	return telemetry.Where{Tenant: ep.Tenant, Server: ep.Server, Session: s.handle.Row()}
 }

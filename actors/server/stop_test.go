@@ -16,7 +16,7 @@ import (
 // everybody sends a message to every session.
 func (r *rig) everybody(msg any) {
 	r.index.Each(func(h *session.Handle) bool { _ = h.Send(msg); return true })
-	r.Rest()
+	r.WaitIdle()
 }
 
 // busy reports whether a request of any session has no outcome yet.
@@ -56,7 +56,7 @@ func TestHostThatStopsAnswersWhatWaitsForServers(t *testing.T) {
 		if err := r.Ref("requests").Send(&request.Stop{}); err != nil {
 			t.Fatal(err)
 		}
-		r.Rest()
+		r.WaitIdle()
 		for name, out := range waiting {
 			code, which := int64(jsonrpc.CodeInternal), `"server":"files",`
 			switch name {
@@ -66,7 +66,7 @@ func TestHostThatStopsAnswersWhatWaitsForServers(t *testing.T) {
 				which = ""
 			}
 			want := `{"reason":"stopping",` + which + `"maybeExecuted":false,"retryable":true}`
-			if got := out.End().Error; len(out.All()) != 1 || got == nil || got.Code != code ||
+			if got := out.Outcome().Error; len(out.All()) != 1 || got == nil || got.Code != code ||
 				string(got.Data) != want {
 				t.Errorf("%s: %v %v, want one %d %s", name, out.All(), got, code, want)
 			}

@@ -26,15 +26,15 @@ var errSlow = errors.New("the disk is slow")
 
 // write goes on when the session is stored, or after storage.WriteWait.
 func (s *Session) write(d *session.Deliver, then func(durable bool)) {
-	if !s.h.Persistent() {
+	if !s.handle.Persistent() {
 		then(false)
 		return
 	}
 	w := &writing{then: then}
 	s.waiting.add(d)
 	w.timer = s.p.After(storage.WriteWait, written{w, errSlow})
-	otp.CallAsync(s.p, s.h.Storage(),
-		storage.PutRequest{Tenant: s.h.Endpoint().Tenant, Change: s.h.Saved()},
+	otp.CallAsync(s.p, s.handle.Storage(),
+		storage.PutRequest{Tenant: s.handle.Endpoint().Tenant, Change: s.handle.Saved()},
 		func(_ struct{}, err error) any {
 			return written{w, err}
 		})

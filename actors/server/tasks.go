@@ -22,14 +22,14 @@ const TaskIDTTL = 24 * time.Hour
 
 // taskOwner is what the id of a task is bound to.
 func (s *Session) taskOwner() seal.Binding {
-	ep := s.h.Endpoint()
+	ep := s.handle.Endpoint()
 	return seal.Binding{Tenant: ep.Tenant, Principal: ep.Principal, Method: "tasks"}
 }
 
 // sealTask returns the function that replaces the server's task id in a result by the sealed id for
 // the client.
 func (s *Session) sealTask(server string) func(jsontext.Value) jsontext.Value {
-	owner, ring, p := s.taskOwner(), s.o.Held.Ring, s.p
+	owner, ring, p := s.taskOwner(), s.options.Held.Ring, s.p
 	return func(result jsontext.Value) jsontext.Value {
 		own, ok := jsonedit.Get(result, "taskId")
 		if !ok {
@@ -56,7 +56,7 @@ func (s *Session) sealTask(server string) func(jsontext.Value) jsontext.Value {
 // same dialect.
 func (s *Session) ownTask(state seal.State) bool {
 	return state.Kind == seal.Task && s.modern() &&
-		(!s.transparent() || state.Instance == s.h.Endpoint().Server)
+		(!s.singleServer() || state.Instance == s.handle.Endpoint().Server)
 }
 
 // task sends a request about a task to the server that has the task. The answer names the task as
@@ -68,7 +68,7 @@ func (s *Session) task(d *session.Deliver) {
 		s.refuse(d, protocol.InvalidParams("params.taskId is missing or not a string"))
 		return
 	}
-	state, err := s.o.Held.Ring.Open(s.p.Now(), s.taskOwner(), id)
+	state, err := s.options.Held.Ring.Open(s.p.Now(), s.taskOwner(), id)
 	if err == nil && state.Kind == seal.HostTask {
 		if server, ref, ok := s.keptTask(state); ok {
 			s.submit(&outgoing{d: d, server: server, params: d.Message.Params}, ref)
@@ -80,7 +80,7 @@ func (s *Session) task(d *session.Deliver) {
 		return
 	}
 	params, _ := jsonedit.Set(d.Message.Params, state.Upstream, "taskId") // the member exists
-	addresses, alone := s.addresses(), s.transparent()
+	addresses, alone := s.router(), s.singleServer()
 	s.toServer(
 		&outgoing{
 			d:      d,

@@ -28,10 +28,10 @@ func TestListOfAServerThatRunsIsItsAnswer(t *testing.T) {
 		u := r.seesAlone()
 		r.script["files"]["tools/list"] = result(offline)
 		if out := u.ask("tools/list", ""); out.Word() != int64(-32603) ||
-			!strings.Contains(out.End().Error.Message, "no network") {
+			!strings.Contains(out.Outcome().Error.Message, "no network") {
 			t.Errorf("a list that fails: %v", out.All())
 		}
-		if out := u.ask("prompts/list", ""); !strings.Contains(string(out.End().Result), "greet") {
+		if out := u.ask("prompts/list", ""); !strings.Contains(string(out.Outcome().Result), "greet") {
 			t.Errorf("another list: %v", out.All())
 		}
 		r.script["files"]["tools/list"] = nil
@@ -51,7 +51,7 @@ func TestListOfAServerThatRunsIsItsAnswer(t *testing.T) {
 			t.Errorf("the server heard of %d cancellations", got)
 		}
 		time.Sleep(r.tenant.Limits.CallTimeout)
-		r.Rest()
+		r.WaitIdle()
 		if took := time.Since(start); late.Word() != int64(-32009) || len(late.All()) != 1 {
 			t.Errorf("after %v: %v", took, late.All())
 		}
@@ -70,13 +70,14 @@ func TestFirstListThatFailsIsNoEmptyList(t *testing.T) {
 	}
 	run(t, func(r *rig) { r.script["files"]["tools/list"] = list }, func(r *rig) {
 		u, alone := r.ready(`{}`), r.seesAlone()
-		got := string(u.ask("tools/list", "").End().Result)
+		got := string(u.ask("tools/list", "").Outcome().Result)
 		if !strings.Contains(got, "search__find") ||
 			!strings.Contains(got, `"mcpd/incomplete":{"files":"tools/list: `) ||
 			!strings.Contains(got, "no network") {
 			t.Errorf("of all servers: %s", got)
 		}
-		if got := string(u.ask("prompts/list", "").End().Result); strings.Contains(got, "incomplete") {
+		if got := string(u.ask("prompts/list", "").Outcome().Result); strings.Contains(got,
+			"incomplete") {
 			t.Errorf("a list that lacks nothing: %s", got)
 		}
 		if out := alone.ask("tools/list", ""); out.Word() != int64(-32603) {
@@ -84,12 +85,12 @@ func TestFirstListThatFailsIsNoEmptyList(t *testing.T) {
 		}
 		online.Store(true)
 		time.Sleep(time.Minute)
-		r.Rest()
+		r.WaitIdle()
 		for name, who := range map[string]*user{"all": u, "one": alone} {
 			if got := len(who.heard(toolsChanged)); got != 1 {
 				t.Errorf("who sees %s heard %d times that the tools changed", name, got)
 			}
-			if out := string(who.ask("tools/list", "").End().Result); !strings.Contains(out, `read"`) ||
+			if out := string(who.ask("tools/list", "").Outcome().Result); !strings.Contains(out, `read"`) ||
 				strings.Contains(out, "incomplete") {
 				t.Errorf("who sees %s then gets %s", name, out)
 			}
@@ -120,7 +121,7 @@ func TestLateListAppears(t *testing.T) {
 				for len(out.All()) == 0 {
 					time.Sleep(time.Second)
 				}
-				took, got := time.Since(start), string(out.End().Result)
+				took, got := time.Since(start), string(out.Outcome().Result)
 				switch wait := r.tenant.Limits.ListWait; {
 				case takes < wait && (!strings.Contains(got, "files__read") ||
 					strings.Contains(got, "incomplete")):
@@ -130,12 +131,13 @@ func TestLateListAppears(t *testing.T) {
 					t.Errorf("after %v: %s", took, got)
 				}
 				time.Sleep(takes)
-				r.Rest()
+				r.WaitIdle()
 				if heard := len(u.heard(toolsChanged)); heard > 1 ||
 					heard == 0 && takes > r.tenant.Limits.ListWait {
 					t.Errorf("heard of it %d times", heard)
 				}
-				if got := string(u.ask("tools/list", "").End().Result); !strings.Contains(got, "files__read") {
+				if got := string(u.ask("tools/list", "").Outcome().Result); !strings.Contains(got,
+					"files__read") {
 					t.Errorf("then %s", got)
 				}
 			})

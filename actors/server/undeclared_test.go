@@ -29,7 +29,7 @@ func TestUndeclaredCapabilityIsAskedFor(t *testing.T) {
 				"tools/list": "read", "prompts/list": "greet", "resources/list": "test://x",
 				"resources/templates/list": "resourceTemplates",
 			} {
-				if got := string(u.ask(method, "").End().Result); !strings.Contains(got, want) {
+				if got := string(u.ask(method, "").Outcome().Result); !strings.Contains(got, want) {
 					t.Errorf("%s: %s: %s", declared, method, got)
 				}
 			}
@@ -39,12 +39,12 @@ func TestUndeclaredCapabilityIsAskedFor(t *testing.T) {
 				"logging/setLevel":    `{"level":"info"}`,
 				"completion/complete": `{"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"a","value":""}}`,
 			} {
-				if m := u.ask(method, params).End(); m.Error != nil {
+				if m := u.ask(method, params).Outcome(); m.Error != nil {
 					t.Errorf("%s: %s: %v", declared, method, m.Error)
 				}
 			}
 			delete(r.script["files"], "prompts/list")
-			if m := u.ask("prompts/list", "").End(); m.Error == nil || m.Error.Code != -32601 ||
+			if m := u.ask("prompts/list", "").Outcome(); m.Error == nil || m.Error.Code != -32601 ||
 				strings.Contains(m.Error.Message, "capability") {
 				t.Errorf("%s: the server's own error: %+v", declared, m.Error)
 			}
@@ -58,11 +58,11 @@ func TestUndeclaredCapabilityIsAskedForByRequestsThatStandAlone(t *testing.T) {
 		c := r.caller(`{}`)
 		c.server = "files"
 		for range 2 {
-			if got := string(c.ask("prompts/list", "").End().Result); !strings.Contains(got, "greet") {
+			if got := string(c.ask("prompts/list", "").Outcome().Result); !strings.Contains(got, "greet") {
 				t.Errorf("prompts/list: %s", got)
 			}
 		}
-		if m := c.ask("prompts/get", `{"name":"greet"}`).End(); m.Error != nil {
+		if m := c.ask("prompts/get", `{"name":"greet"}`).Outcome(); m.Error != nil {
 			t.Errorf("prompts/get: %v", m.Error)
 		}
 	})
@@ -80,7 +80,7 @@ func TestDisabledCapabilityIsNotAskedFor(t *testing.T) {
 			len(r.peer("files").heard("prompts/get")) != 0 {
 			t.Errorf("prompts/list: %v", out.All())
 		}
-		if got := string(u.ask("tools/list", "").End().Result); !strings.Contains(got, "read") {
+		if got := string(u.ask("tools/list", "").Outcome().Result); !strings.Contains(got, "read") {
 			t.Errorf("tools/list: %s", got)
 		}
 		c := r.caller(`{}`)
@@ -103,7 +103,7 @@ func TestUndeclaredListIsPartOfAll(t *testing.T) {
 		u := r.open("ci", "")
 		hello := u.ask("initialize", greeting("2025-11-25", `{}`))
 		u.tell("notifications/initialized", "")
-		declared := string(hello.End().Result)
+		declared := string(hello.Outcome().Result)
 		for _, want := range []string{`"tools":{`, `"prompts":{`, `"resources":{`} {
 			if !strings.Contains(declared, want) {
 				t.Errorf("%s is not declared: %s", want, declared)
@@ -111,12 +111,12 @@ func TestUndeclaredListIsPartOfAll(t *testing.T) {
 		}
 		for method, want := range map[string]string{"tools/list": "files__read",
 			"prompts/list": "files__greet", "resources/list": "test://x"} {
-			got := string(u.ask(method, "").End().Result)
+			got := string(u.ask(method, "").Outcome().Result)
 			if !strings.Contains(got, want) || strings.Contains(got, "incomplete") {
 				t.Errorf("%s: %s", method, got)
 			}
 		}
-		if m := u.ask("tools/call", `{"name":"search__find"}`).End(); m.Error != nil &&
+		if m := u.ask("tools/call", `{"name":"search__find"}`).Outcome(); m.Error != nil &&
 			strings.Contains(m.Error.Message, "capability") {
 			t.Errorf("tools/call: %v", m.Error)
 		}

@@ -39,7 +39,7 @@ func TestSessionsKeepNoOldViews(t *testing.T) {
 			seen = append(seen, weak.Make(v))
 			r.change(p)
 			time.Sleep(time.Minute) // changes in a row are fetched at a limited rate
-			r.Rest()
+			r.WaitIdle()
 		}
 		runtime.GC()
 		runtime.GC()

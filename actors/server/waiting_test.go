@@ -36,7 +36,7 @@ func TestWaitingCallsCount(t *testing.T) {
 						"*otp.Call[mcpd/actors/catalog.ConnectRequest,mcpd/supervisor/otp.Ref]")
 					defer letGo()
 					kept := func() int64 {
-						r.Rest()
+						r.WaitIdle()
 						return r.kept.Account("acme").Holding().Kinds[quota.Requests]
 					}
 					var outs []*testrig.Sink
@@ -82,7 +82,7 @@ func TestWaitingCallsFillTheirTenantsShare(t *testing.T) {
 			t.Errorf("got %v and %v", first.All(), second.All())
 		}
 		letGo()
-		r.Rest()
+		r.WaitIdle()
 		if got := len(r.peer("files").heard("tools/call")); got != 1 {
 			t.Errorf("%d calls reached the server", got)
 		}

@@ -33,13 +33,13 @@ type pollDue struct{ w *taskWatch }
 // watchTask begins to watch a task for a subscription. It returns false if there is no task with
 // that id.
 func (s *Session) watchTask(l *listen, id string) bool {
-	state, err := s.o.Held.Ring.Open(s.p.Now(), s.taskOwner(), id)
+	state, err := s.options.Held.Ring.Open(s.p.Now(), s.taskOwner(), id)
 	if err != nil {
 		return false
 	}
 	if state.Kind == seal.HostTask {
 		_, ref, ok := s.keptTask(state)
-		return ok && s.p.Send(ref, task.Watch{Session: s.h.Row(), By: s.h}) == nil
+		return ok && s.p.Send(ref, task.Watch{Session: s.handle.Row(), By: s.handle}) == nil
 	}
 	if !s.ownTask(state) {
 		return false

@@ -27,8 +27,8 @@ func TestResultOfARetryIsNotCacheable(t *testing.T) {
 			{c.ask("resources/read", read), "60000", `"public"`},
 			{c.retry("resources/read", read, "", `{"k":`+yes+`}`), "0", `"private"`},
 		} {
-			ttl, _ := jsonedit.Get(tt.out.End().Result, "ttlMs")
-			scope, _ := jsonedit.Get(tt.out.End().Result, "cacheScope")
+			ttl, _ := jsonedit.Get(tt.out.Outcome().Result, "ttlMs")
+			scope, _ := jsonedit.Get(tt.out.Outcome().Result, "cacheScope")
 			if string(ttl) != tt.ttl || string(scope) != tt.scope {
 				t.Errorf("got %v, want %s and %s", tt.out.All(), tt.ttl, tt.scope)
 			}

@@ -156,14 +156,14 @@ func TestCrashedSessionIsAttachedAnew(t *testing.T) {
 			t.Errorf("the one it crashed on: %v", first.All())
 		}
 		for i, out := range behind {
-			if m := out.End(); len(out.All()) != 1 || m.Error != nil {
+			if m := out.Outcome(); len(out.All()) != 1 || m.Error != nil {
 				t.Errorf("%d behind it: %v", i, out.All())
 			}
 		}
 		if got := a.starts.Load(); got != 2 {
 			t.Errorf("%d actors, want 2", got)
 		}
-		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil {
+		if out, err := a.deliver(h, "ping"); err != nil || out.Outcome().Error != nil {
 			t.Errorf("next: %v, %v", out.All(), err)
 		}
 	})
@@ -205,9 +205,9 @@ func TestMessageIsHandedOnOnce(t *testing.T) {
 		if got := third.Word(); got == "none" {
 			t.Error("the third has no outcome")
 		}
-		a.Rest()
+		a.WaitIdle()
 		time.Sleep(2 * time.Second)
-		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil {
+		if out, err := a.deliver(h, "ping"); err != nil || out.Outcome().Error != nil {
 			t.Errorf("later: %v, %v", out.All(), err)
 		}
 	})
@@ -232,7 +232,7 @@ func TestSessionThatCrashesAgainIsAttachedUnasked(t *testing.T) {
 		}
 		before := a.starts.Load()
 		time.Sleep(time.Minute)
-		a.Rest()
+		a.WaitIdle()
 		if got := a.starts.Load(); got != before {
 			t.Errorf("%d more were started", got-before)
 		}
@@ -247,18 +247,18 @@ func TestCrashLoopOfASessionCostsNothingWhenNobodyAsks(t *testing.T) {
 		a.broken.Store(true)
 		_, _ = a.deliver(h, "crash")
 		time.Sleep(20 * time.Minute)
-		a.Rest()
+		a.WaitIdle()
 		before := a.starts.Load()
 		if before < 5 || before > 15 {
 			t.Errorf("%d actors were started in twenty minutes", before)
 		}
 		time.Sleep(20 * time.Minute)
-		a.Rest()
+		a.WaitIdle()
 		if got := a.starts.Load(); got != before {
 			t.Errorf("%d actors were started though nobody asked", got-before)
 		}
 		a.broken.Store(false)
-		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil {
+		if out, err := a.deliver(h, "ping"); err != nil || out.Outcome().Error != nil {
 			t.Errorf("next: %v, %v", out.All(), err)
 		}
 	})
@@ -270,7 +270,7 @@ func TestAttachingOutlivesTheManager(t *testing.T) {
 		h := a.ready()
 		for range 2 {
 			_, _ = a.deliver(h, "crash")
-			a.Rest()
+			a.WaitIdle()
 		}
 		a.Break("manager", "")
 		a.Send("manager", struct{}{})
@@ -289,13 +289,13 @@ func TestSessionWithoutAnActorEnds(t *testing.T) {
 		h := a.ready()
 		for range 2 { // the second time it is not replaced at once
 			_, _ = a.deliver(h, "crash")
-			a.Rest()
+			a.WaitIdle()
 		}
 		if err := h.Close(a.T.Context()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		a.Rest()
+		a.WaitIdle()
 		if got := a.ended.Load(); got != 1 {
 			t.Errorf("%d actors were told that it has ended, want one", got)
 		}
@@ -319,7 +319,7 @@ func TestSessionThatIsOverIsNotAttached(t *testing.T) {
 		if out, err := a.deliver(fresh, "crash"); err != nil || out.Word() != int64(-32603) {
 			t.Errorf("crashed: %v, %v", out.All(), err)
 		}
-		a.Rest()
+		a.WaitIdle()
 		if _, err := a.deliver(fresh, "ping"); !errors.Is(err, streamable.ErrNoSession) ||
 			a.index.Len() != 0 {
 			t.Errorf("a session without a handshake: %v, %d left", err, a.index.Len())
@@ -361,7 +361,7 @@ func managerCrashes(t *testing.T, kind string, lost int32) {
 			t.Errorf("crash: %v, %v", out.All(), err)
 		}
 		before := a.starts.Load()
-		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil ||
+		if out, err := a.deliver(h, "ping"); err != nil || out.Outcome().Error != nil ||
 			a.starts.Load() != before {
 			t.Errorf("after it: %v, %v, %d new actors; want the one that the manager had started already",
 				out.All(), err, a.starts.Load()-before)
@@ -377,7 +377,7 @@ func TestBoundHoldsForManyAtOnce(t *testing.T) {
 			all.Go(func() { _, _ = a.open() })
 		}
 		all.Wait()
-		a.Rest()
+		a.WaitIdle()
 		if got := a.index.Tenant("acme"); got > 3 {
 			t.Errorf("%d sessions, want at most 3", got)
 		}
@@ -402,11 +402,11 @@ func TestSessionsComeBackWithTheirPool(t *testing.T) {
 			a.T.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		a.Rest()
+		a.WaitIdle()
 		if got := a.starts.Load() - before; got != 1 {
 			t.Errorf("%d actors were started, want one: the other session is over", got)
 		}
-		if out, err := a.deliver(h, "ping"); err != nil || out.End().Error != nil ||
+		if out, err := a.deliver(h, "ping"); err != nil || out.Outcome().Error != nil ||
 			a.starts.Load() != before+1 {
 			t.Errorf("next: %v, %v", out.All(), err)
 		}
@@ -425,13 +425,13 @@ func TestManagerStartsWithoutWhatItCannotLiveWith(t *testing.T) {
 			_, err := a.open()
 			opened <- err
 		}()
-		a.Rest()
+		a.WaitIdle()
 		a.DropsState("manager", "*struct {}", func() { a.Send("manager", &struct{}{}) })
 		if err := <-opened; err == nil {
 			t.Error("who was opening a session has one")
 		}
 		close(a.slow)
-		a.Rest()
+		a.WaitIdle()
 		if got := a.index.Len(); got != 1 || a.index.Tenant("acme") != 1 {
 			t.Errorf("%d sessions, want the one that somebody knows of", got)
 		}
@@ -441,7 +441,7 @@ func TestManagerStartsWithoutWhatItCannotLiveWith(t *testing.T) {
 		if out, err := a.deliver(h, "crash"); err != nil || out.Word() != int64(-32603) {
 			t.Errorf("crash: %v, %v", out.All(), err)
 		}
-		a.Rest()
+		a.WaitIdle()
 		if err := h.Send(struct{}{}); err != nil {
 			t.Errorf("the manager does not follow its actor: %v", err)
 		}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// retiring is added to Handle.arriving while the manager ends a session that looked idle. The sum
-// stays far below 0.
+// retiring is added to Handle.undelivered while the manager ends a session that looked idle. The
+// sum stays far below 0.
 const retiring = math.MinInt64 / 2
 
 // Busy reports whether the session has work in flight or an open stream. A busy session is never

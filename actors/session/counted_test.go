@@ -39,9 +39,9 @@ func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
 		}
 		close(a.hold) // it crashes, and the next actor gets them
 		for _, out := range waiting {
-			out.End()
+			out.Outcome()
 		}
-		a.Rest()
+		a.WaitIdle()
 		if got := kept.Account("acme").Holding().Kinds[quota.Requests]; got != before {
 			a.T.Errorf("%d bytes count in the end, want %d", got, before)
 		}
@@ -53,7 +53,7 @@ func TestLargeMessagesCountWhileTheyWait(t *testing.T) {
 			out); err == nil {
 			a.T.Error("a session that has ended takes a message")
 		}
-		a.Rest()
+		a.WaitIdle()
 		if got := kept.Account("acme").Total(); got != 0 {
 			a.T.Errorf("%d bytes count for a message that nobody took", got)
 		}

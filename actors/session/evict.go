@@ -13,8 +13,8 @@ import (
 const candidateBatch = 256
 
 // A group in which every session was busy is not scanned again for lookPause times its size, at
-// most for barren. So failed opens cost the manager little, and in a small group a client gets a
-// session as soon as a call has ended.
+// most for maxLookPause. So failed opens cost the manager little, and in a small group a client
+// gets a session as soon as a call has ended.
 const (
 	lookPause    = 10 * time.Microsecond
 	maxLookPause = time.Second

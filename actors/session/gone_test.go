@@ -17,7 +17,7 @@ func (a *actors) terminate(row string) {
 	if err := otp.TerminateChild(a.T.Context(), top, row); err != nil {
 		a.T.Fatal(err)
 	}
-	a.Rest()
+	a.WaitIdle()
 }
 
 // If no actor can be started, every request is answered, including those that waited behind a
@@ -32,7 +32,7 @@ func TestSessionWithoutAPoolAnswers(t *testing.T) {
 		a.terminate("pool")
 		<-done
 		time.Sleep(time.Minute)
-		if m := behind.End(); len(behind.All()) != 1 || m.Error == nil {
+		if m := behind.Outcome(); len(behind.All()) != 1 || m.Error == nil {
 			t.Errorf("behind a crash: %v", behind.All())
 		}
 		if out, err := a.deliver(h, "ping"); err == nil {
@@ -56,7 +56,7 @@ func TestSessionEndsWhileItIsAttached(t *testing.T) {
 		behind, _ := a.deliver(h, "ping")
 		a.slow = make(chan struct{})
 		close(a.hold)
-		a.Rest()
+		a.WaitIdle()
 		if err := h.Close(a.T.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestSessionIsEvictedWhileItStarts(t *testing.T) {
 		errs := make(chan error, 2)
 		for range 2 {
 			go func() { _, err := a.open(); errs <- err }()
-			a.Rest()
+			a.WaitIdle()
 		}
 		close(a.slow)
 		first, second := <-errs, <-errs

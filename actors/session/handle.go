@@ -53,10 +53,11 @@ type Handle struct {
 
 	closed atomic.Bool
 	ending atomic.Bool // the manager is going to end the session
-	// initializing says that an initialize arrived, and greeted that it was answered with a result.
+	// initializing says that an initialize arrived, and initialized that it was answered with a
+	// result.
 	initializing, initialized atomic.Bool
 	// dormant says that the session was opened in an earlier host and has had no actor in this one.
-	// waking says that an actor was requested.
+	// wakeRequested says that an actor was requested.
 	dormant, wakeRequested atomic.Bool
 	// released says that the actor has released servers, because the client was silent.
 	released    atomic.Bool
@@ -337,9 +338,9 @@ func (h *Handle) Ended(x *request.Exchange, failed bool) {
 	}
 }
 
-// Listen says whether the session's actor wants to be told of every call that ends. Calls that have
-// ended before are not reported: the actor looks for them itself after this call.
-func (h *Handle) Listen(on bool) { h.listening.Store(on) }
+// ReportCallEnds says whether the session's actor wants to be told of every call that ends. Calls
+// that have ended before are not reported: the actor looks for them itself after this call.
+func (h *Handle) ReportCallEnds(on bool) { h.listening.Store(on) }
 
 // actor returns the address of the session's actor, zero before the first.
 func (h *Handle) actor() otp.Ref {

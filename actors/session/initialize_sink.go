@@ -18,8 +18,8 @@ type initializeSink struct {
 	over atomic.Bool
 }
 
-// wrapInitialize makes a greeting for the session's first initialize. It returns nil for any other
-// message.
+// wrapInitialize makes an initializeSink for the session's first initialize. It returns nil for any
+// other message.
 func (h *Handle) wrapInitialize(d *Deliver) *initializeSink {
 	if d.Out == nil || d.Message.Method != "initialize" || h.Record() != nil ||
 		h.initializing.Swap(true) {

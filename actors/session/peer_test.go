@@ -154,7 +154,7 @@ func TestPeersAreBounded(t *testing.T) {
 			}
 		}
 		next := a.known(here, peerOf(`{"roots":{}}`))
-		a.Rest()
+		a.WaitIdle()
 		if !peers[7].Closed() || next.Closed() || a.index.Peers(here) != session.MaxPeers {
 			t.Errorf("the idle one is there %t, %d peers", !peers[7].Closed(), a.index.Peers(here))
 		}
@@ -245,7 +245,7 @@ func TestPeerOutlivesItsActor(t *testing.T) {
 			t.Error("it is another's")
 		}
 		h.Cancel(next) // no effect
-		a.Rest()
+		a.WaitIdle()
 	})
 }
 

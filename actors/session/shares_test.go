@@ -176,7 +176,7 @@ func TestHandshakeIsWork(t *testing.T) {
 			_, err := a.open()
 			first <- err
 		}()
-		a.Rest()
+		a.WaitIdle()
 		_, err := a.openAs("acme", "ci")
 		full(t, err, 503, "tenant acme has 1 sessions")
 		close(a.slow)

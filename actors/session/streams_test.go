@@ -53,7 +53,7 @@ func TestChannelOfAnEarlierHostEndsWithItsStreams(t *testing.T) {
 			}, index)
 		})}}
 	}, func(s *testrig.Rig) {
-		s.Rest()
+		s.WaitIdle()
 		if index.Len() != 1 {
 			t.Errorf("%d sessions are taken over", index.Len())
 		}
@@ -102,7 +102,7 @@ func TestStreamsAreRestored(t *testing.T) {
 			}, index)
 		})}}
 	}, func(s *testrig.Rig) {
-		s.Rest()
+		s.WaitIdle()
 		told := map[string]int{}
 		for _, d := range testrig.Of[telemetry.RecordDropped](&s.Events) {
 			told[d.Kind+": "+d.Reason]++

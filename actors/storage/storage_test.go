@@ -140,7 +140,7 @@ func TestChangesAreWrittenInGroups(t *testing.T) {
 			t.Error(a, b)
 		}
 		time.Sleep(storage.SyncPause)
-		s.Rest()
+		s.WaitIdle()
 		if got := d.String(); got != "[[a=1] [b=3 c=2]] 1" {
 			t.Errorf("got %s", got)
 		}
@@ -174,7 +174,7 @@ func TestWhatWasNeverWrittenIsNotDeleted(t *testing.T) {
 		if err := <-waiting; err != nil {
 			t.Error(err)
 		}
-		s.Rest()
+		s.WaitIdle()
 		last := slices.Sorted(slices.Values(d.writes[len(d.writes)-1]))
 		if got := strings.Join(last, " "); got != "c=1 d=2 old=" {
 			t.Errorf("written: %s", got)
@@ -196,7 +196,7 @@ func TestFullDisk(t *testing.T) {
 		time.Sleep(5 * storage.RetryPause)
 		d.set(nil, nil)
 		time.Sleep(storage.RetryPause + storage.SyncPause)
-		s.Rest()
+		s.WaitIdle()
 		if got := d.String(); got != "[[a=2 b=1]] 1" {
 			t.Errorf("got %s", got)
 		}
@@ -221,7 +221,7 @@ func TestDiskIsMendedByAWrite(t *testing.T) {
 		s.Send("storage", &storage.Keep{Change: change("a", "")})
 		time.Sleep(10 * storage.VerifyPause)
 		told := func() (failed, mended int) {
-			s.Rest()
+			s.WaitIdle()
 			return len(testrig.Of[telemetry.StateNotWritten](&s.Events)),
 				len(testrig.Of[telemetry.StateWritten](&s.Events))
 		}
@@ -273,7 +273,7 @@ func TestStateThatIsGoneIsNoticed(t *testing.T) {
 			d.gone = err
 			d.mu.Unlock()
 			time.Sleep(3 * storage.VerifyPause)
-			s.Rest()
+			s.WaitIdle()
 		}
 		status := func() string {
 			var status string
@@ -314,7 +314,7 @@ func TestSyncFails(t *testing.T) {
 		d.set(nil, nil)
 		<-put(s, change("b", "1"))
 		time.Sleep(2 * storage.RetryPause)
-		s.Rest()
+		s.WaitIdle()
 		if got := d.String(); got != "[[a=1] [b=1]] 3" {
 			t.Errorf("got %s", got)
 		}
@@ -368,7 +368,7 @@ func TestChangeThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(storage.SyncPause)
-		s.Rest()
+		s.WaitIdle()
 		if got := d.String(); !strings.HasPrefix(got, "[[a=1]]") {
 			t.Errorf("got %.100s", got)
 		}
@@ -405,7 +405,7 @@ func TestGatheredChangesAreCollected(t *testing.T) {
 		}
 		d.set(nil, nil)
 		time.Sleep(3 * storage.RetryPause)
-		s.Rest()
+		s.WaitIdle()
 		if got := d.String(); !strings.Contains(got, "a=1") || !strings.Contains(got, "b=1") ||
 			!strings.Contains(got, "c=1") || strings.Contains(got, "bad") {
 			t.Errorf("written %s", got)
@@ -425,7 +425,7 @@ func TestUnwrittenChangesAreCounted(t *testing.T) {
 	}, func(s *testrig.Rig) {
 		counts := func(acme, initech int64) {
 			t.Helper()
-			s.Rest()
+			s.WaitIdle()
 			for tenant, want := range map[string]int64{"acme": acme, "initech": initech} {
 				if got := kept.Account(tenant).Holding(); got.Kinds[quota.PendingWrites] != want ||
 					got.Kept != want {

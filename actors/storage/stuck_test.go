@@ -59,7 +59,7 @@ func TestHungDiskIsWaitedForOnce(t *testing.T) {
 			t.Errorf("who would wait is told %v after %s", err, time.Since(began))
 		}
 		s.Send("storage", &storage.Keep{Change: change("a", "")})
-		s.Rest()
+		s.WaitIdle()
 		if status() == "" || held() == 0 {
 			t.Errorf("status %q, %d bytes counted", status(), held())
 		}

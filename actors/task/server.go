@@ -103,7 +103,7 @@ func (t *Task) connected(m connected) error {
 func (t *Task) answer(id jsonrpc.ID, a *client.Answer) {
 	if q := t.asked[id]; q != nil {
 		delete(t.asked, id)
-		a.Give(t.p, q.From, t.o.Kept)
+		a.SendTo(t.p, q.From, t.o.Kept)
 	}
 }
 

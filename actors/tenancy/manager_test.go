@@ -120,7 +120,7 @@ func run(t *testing.T, stored map[string]jsontext.Value, test func(r *rig)) {
 
 func (r *rig) wait(d time.Duration) {
 	time.Sleep(d)
-	r.Rest()
+	r.WaitIdle()
 }
 
 func (r *rig) runs(name string) bool {
@@ -142,7 +142,7 @@ func (r *rig) operates(name string, verb ladder.Verb) (ladder.Standing, error) {
 	r.T.Helper()
 	s, err := testrig.Ask[tenancy.OperateRequest, ladder.Standing](r.Rig, "manager",
 		tenancy.OperateRequest{Tenant: name, Verb: verb})
-	r.Rest()
+	r.WaitIdle()
 	return s, err
 }
 
@@ -279,7 +279,7 @@ func TestOperatorDoesNotWaitForATenantThatHangs(t *testing.T) {
 			if err := r.Ref("tenants/acme/worker").Send("hang"); err != nil {
 				t.Fatal(err)
 			}
-			r.Rest()
+			r.WaitIdle()
 			begin := time.Now()
 			s, err := testrig.Ask[tenancy.OperateRequest, ladder.Standing](r.Rig, "manager",
 				tenancy.OperateRequest{Tenant: "acme", Verb: verb})
@@ -316,7 +316,7 @@ func TestOperatorIsAnsweredAfterACrashOfTheManager(t *testing.T) {
 					tenancy.OperateRequest{Tenant: "acme", Verb: verb})
 				answer <- err
 			}()
-			r.Rest()
+			r.WaitIdle()
 			r.Break("manager", "")
 			r.Send("manager", tenancy.Reconfigured{})
 			if err := <-answer; err != nil {

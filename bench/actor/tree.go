@@ -136,7 +136,7 @@ func newReports(w io.Writer) *reports {
 		queue: make(chan otp.Event, maxReports), done: make(chan struct{}),
 		log: telemetry.NewLogger(w, telemetry.FormatJSON, slog.LevelInfo),
 	}
-	go r.write() // owner: the grove, whose close waits for it
+	go r.write() // owner: the testSystem, whose close waits for it
 	return r
 }
 

@@ -71,7 +71,7 @@ func asks(talk *kit.Talk, q question) func() (answer, error) {
 	}
 }
 
-// lanes returns a lane for each existing side.
+// lanes returns a series for each existing side.
 func (s *subjects) lanes(scenario, name string, q question) (l []*series) {
 	for _, subject := range []string{record.Mcpd, record.OTP} {
 		if talk := s.talks[subject]; talk != nil {
@@ -81,8 +81,8 @@ func (s *subjects) lanes(scenario, name string, q question) (l []*series) {
 	return l
 }
 
-// runRounds takes the rounds. Each round asks every lane once, in a new random order, so that no
-// lane always runs after the same other lane.
+// runRounds takes the rounds. Each round asks every series once, in a new random order, so that no
+// series always runs after the same other series.
 func runRounds(ctx context.Context, r *kit.Run, rounds int, lanes []*series) error {
 	rng := rand.New(rand.NewPCG(r.Seed, 0))
 	for range rounds {
@@ -104,7 +104,7 @@ func runRounds(ctx context.Context, r *kit.Run, rounds int, lanes []*series) err
 	return nil
 }
 
-// find returns the lane of a case and a subject, or nil if there is none.
+// find returns the series of a case and a subject, or nil if there is none.
 func find(lanes []*series, name, subject string) *series {
 	if i := slices.IndexFunc(lanes, func(l *series) bool {
 		return l.name == name && l.subject == subject
@@ -138,8 +138,8 @@ func (l *series) measurement(quantity, unit string) record.Measurement {
 	}
 }
 
-// times adds the median and further quantiles of a lane to the record, and returns p50 and p99. The
-// median has the histogram.
+// times adds the median and further quantiles of a series to the record, and returns p50 and p99.
+// The median has the histogram.
 func (l *series) times(r *kit.Run, more ...quantile) (p50, p99 record.Measurement, err error) {
 	all := newHistogram()
 	for _, a := range l.answers {
@@ -180,7 +180,7 @@ func tails(r *kit.Run, limits pair) pair {
 // both uses the same limits for both ratios.
 func both(l kit.Limits) pair { return pair{l, l} }
 
-// compareWith compares the times of a lane with those of another, if there is one.
+// compareWith compares the times of a series with those of another, if there is one.
 func (l *series) compareWith(r *kit.Run, of string, baseline *series, limits pair) error {
 	if baseline == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"mcpd/internal/load"
 )
 
-// Is is the change of a quantity.
+// Change is the change of a quantity.
 type Change string
 
 // The changes of a quantity.

@@ -243,7 +243,7 @@ func DescribeKind(k faults.Kind) string {
 		b.WriteString(")\n")
 	}
 	b.WriteString("\nCatalogue\n")
-	for _, id := range k.Rows {
+	for _, id := range k.CatalogueIDs {
 		row, _ := faults.InCatalogue(id)
 		fmt.Fprintf(&b, "  %s %s\n", row.ID, row.Description)
 	}
@@ -270,7 +270,7 @@ func sentences(all faults.Need) (lines []string) {
 }
 
 func (e Experiment) catalogue() (lines []string) {
-	for _, id := range e.Catalogue {
+	for _, id := range e.CatalogueIDs {
 		row, _ := faults.InCatalogue(id)
 		lines = append(lines, row.ID+" "+row.Description)
 	}

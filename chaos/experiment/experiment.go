@@ -17,10 +17,10 @@ import (
 
 // Experiment is one experiment, with defaults filled in.
 type Experiment struct {
-	Name       string
-	Title      string
-	Hypothesis string
-	Catalogue  []string // rows of the fault catalogue, as "F05"
+	Name         string
+	Title        string
+	Hypothesis   string
+	CatalogueIDs []string // rows of the fault catalogue, as "F05"
 	// Contends says that the faults take resources that bystanders need. It is also set if a kind of
 	// fault says so.
 	Contends bool

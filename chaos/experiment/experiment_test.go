@@ -50,7 +50,7 @@ func TestExampleSaysEverything(t *testing.T) {
 	}
 	for _, part := range []any{e.Load, e.Phases, e.AbortIf, e.Expect.Figures["detect_ms"],
 		e.Expect.MayRestart, e.Expect.Restarts, e.Expect.TargetErrors, e.Expect.Recovery, e.Probes,
-		e.Catalogue} {
+		e.CatalogueIDs} {
 		said(reflect.ValueOf(part), fmt.Sprintf("%T", part))
 	}
 }

@@ -33,7 +33,7 @@ func TestLibrary(t *testing.T) {
 			t.Errorf("%s: %d calls a second on %d bystanders for %v are too few", name, e.Load.Rate,
 				e.Load.Bystanders, all)
 		}
-		if len(e.Faults) > 0 && len(e.Catalogue) == 0 {
+		if len(e.Faults) > 0 && len(e.CatalogueIDs) == 0 {
 			t.Errorf("%s: no row of the catalogue", name)
 		}
 		if !strings.HasSuffix(e.Hypothesis, ".") || strings.HasSuffix(e.Title, ".") {

@@ -75,7 +75,7 @@ mcpd chaos run --short mine.yaml --target acme --key acme=env:ACME --key globex=
 `)
 	library := Library()
 	for _, e := range library {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Name, strings.Join(e.Catalogue, " "), e.Title)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Name, strings.Join(e.CatalogueIDs, " "), e.Title)
 	}
 	b.WriteString("\n## Kinds of faults\n\nA kind that needs *faults* uses fault points of the " +
 		"host: it works on another machine too, and heals when whoever asked for it is gone. One that\n" +
@@ -93,7 +93,7 @@ mcpd chaos run --short mine.yaml --target acme --key acme=env:ACME --key globex=
 		if k.Contends {
 			is += "; it contends"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Name, strings.Join(k.Rows, " "),
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Name, strings.Join(k.CatalogueIDs, " "),
 			aims[k.Aim].label, strings.Join(needWords(k.Needs), ", "), cell(is))
 	}
 	b.WriteString("\n| parameter | value | default | what |\n|---|---|---|---|\n")
@@ -122,12 +122,12 @@ mcpd chaos run --short mine.yaml --target acme --key acme=env:ACME --key globex=
 	for _, row := range faults.Catalogue {
 		var kinds, experiments []string
 		for _, k := range faults.Kinds {
-			if slices.Contains(k.Rows, row.ID) {
+			if slices.Contains(k.CatalogueIDs, row.ID) {
 				kinds = append(kinds, "`"+k.Name+"`")
 			}
 		}
 		for _, e := range library {
-			if slices.Contains(e.Catalogue, row.ID) {
+			if slices.Contains(e.CatalogueIDs, row.ID) {
 				experiments = append(experiments, "`"+e.Name+"`")
 			}
 		}

@@ -128,7 +128,7 @@ func (r Roles) fill(with faults.Values) faults.Values {
 // rows, the roles and the seed. The random choices for one line of the experiment do not depend on
 // the other lines. The strikes of a shorter phase are a prefix of those of a longer phase.
 func (e Experiment) Schedule(tree faults.Tree, roles Roles, seed uint64) ([]Strike, error) {
-	strikes, err := e.Outline(tree, roles, seed)
+	strikes, err := e.DraftSchedule(tree, roles, seed)
 	for _, s := range strikes {
 		if s.RowUndecided {
 			return nil, fmt.Errorf("fault %d, %s: %w", s.Fault+1, s.Kind, missing("row "+s.Row))
@@ -137,9 +137,9 @@ func (e Experiment) Schedule(tree faults.Tree, roles Roles, seed uint64) ([]Stri
 	return strikes, err
 }
 
-// Outline returns a schedule for a host that is not under load yet. If a pool has no rows now, the
-// row to hit is left open.
-func (e Experiment) Outline(tree faults.Tree, roles Roles, seed uint64) ([]Strike, error) {
+// DraftSchedule returns a schedule for a host that is not under load yet. If a pool has no rows
+// now, the row to hit is left open.
+func (e Experiment) DraftSchedule(tree faults.Tree, roles Roles, seed uint64) ([]Strike, error) {
 	var strikes []Strike
 	for i, f := range e.Faults {
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))

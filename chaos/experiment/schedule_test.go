@@ -301,7 +301,7 @@ func TestOutlineLeavesOpenWhichOfAPool(t *testing.T) {
 		"acme", []string{"globex"},
 	}
 	const pattern = "mcpd/tenants/acme/server_sup/*"
-	got, err := e.Outline(tree, roles, 1)
+	got, err := e.DraftSchedule(tree, roles, 1)
 	if err != nil || len(got) != 1 || !got[0].RowUndecided || got[0].Row != pattern {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -313,7 +313,8 @@ func TestOutlineLeavesOpenWhichOfAPool(t *testing.T) {
 		!strings.HasSuffix(err.Error(), "actor.panic: there is no row "+pattern+" now") {
 		t.Errorf("%v", err)
 	}
-	if got, err := parsed(t, "  - {do: actor.panic, at: {row: sever_sup/*}}").Outline(tree, roles,
+	if got, err := parsed(t, "  - {do: actor.panic, at: {row: sever_sup/*}}").DraftSchedule(tree,
+		roles,
 		1); err == nil {
 		t.Errorf("a pool that there is not: %+v", got)
 	}

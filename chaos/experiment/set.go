@@ -17,10 +17,10 @@ func addCatalogue(e *Experiment, text string) *mistake {
 	if _, ok := faults.InCatalogue(text); !ok {
 		return &mistake{"the catalogue has no such row", "write one of F01 to F69"}
 	}
-	if slices.Contains(e.Catalogue, text) {
+	if slices.Contains(e.CatalogueIDs, text) {
 		return &mistake{"it appears twice", "keep one"}
 	}
-	e.Catalogue = append(e.Catalogue, text)
+	e.CatalogueIDs = append(e.CatalogueIDs, text)
 	return nil
 }
 

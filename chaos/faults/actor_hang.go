@@ -7,7 +7,7 @@ import (
 
 // actorHang is not Fatal: an actor that hangs for less than its hard deadline continues unharmed.
 var actorHang = Kind{
-	Name: "actor.hang", Rows: []string{"F05"}, Aim: AtRow, Partial: true, Silent: true,
+	Name: "actor.hang", CatalogueIDs: []string{"F05"}, Aim: AtRow, Partial: true, Silent: true,
 	Needs:       NeedFaultPoints,
 	Description: "an actor does not come back from a message, until it is fenced or the fault ends",
 	Params: []Param{

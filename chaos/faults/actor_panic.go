@@ -3,7 +3,7 @@ package faults
 import "context"
 
 var actorPanic = Kind{
-	Name: "actor.panic", Rows: []string{"F01", "F03"}, Aim: AtRow, Partial: true, Fatal: true,
+	Name: "actor.panic", CatalogueIDs: []string{"F01", "F03"}, Aim: AtRow, Partial: true, Fatal: true,
 	Needs:       NeedFaultPoints,
 	Description: "an actor panics at a message, before it handles it",
 	Params:      []Param{times("1"), message, causedBy},

@@ -6,7 +6,8 @@ import (
 )
 
 var actorSlow = Kind{
-	Name: "actor.slow", Rows: []string{"F07"}, Aim: AtRow, Partial: true, Needs: NeedFaultPoints,
+	Name: "actor.slow", CatalogueIDs: []string{"F07"}, Aim: AtRow, Partial: true,
+	Needs:       NeedFaultPoints,
 	Description: "an actor takes its time for each message, so that its mailbox fills",
 	Params: []Param{
 		{Name: "delay", Type: Duration, Default: "10ms", Low: int64(100 * time.Microsecond),

@@ -7,7 +7,7 @@ import (
 
 // actorSpin is not Fatal: an actor that spins for less than its hard deadline continues unharmed.
 var actorSpin = Kind{
-	Name: "actor.spin", Rows: []string{"F06"}, Aim: AtRow, Partial: true, Contends: true,
+	Name: "actor.spin", CatalogueIDs: []string{"F06"}, Aim: AtRow, Partial: true, Contends: true,
 	Needs: NeedFaultPoints,
 	Description: "an actor computes without end at a message, and so takes a core, until the fault " +
 		"ends",

@@ -6,7 +6,7 @@ import (
 )
 
 var actorStart = Kind{
-	Name: "actor.start", Rows: []string{"F02", "F11"}, Aim: AtRow, Needs: NeedFaultPoints,
+	Name: "actor.start", CatalogueIDs: []string{"F02", "F11"}, Aim: AtRow, Needs: NeedFaultPoints,
 	Description: "an actor panics, and its next incarnations cannot start",
 	Params: []Param{
 		{Name: "count", Type: Number, Default: "2", Low: 1, High: maxCount,

@@ -11,7 +11,7 @@ import (
 // childCrash is not Fatal: past its restart budget the supervisor of the connection ends, and the
 // restarts that it counted are gone with it.
 var childCrash = Kind{
-	Name: "child.crash", Rows: []string{"F11", "F17"}, Aim: AtProgram, Needs: NeedSameMachine,
+	Name: "child.crash", CatalogueIDs: []string{"F11", "F17"}, Aim: AtProgram, Needs: NeedSameMachine,
 	Description: "the processes of a server are killed as soon as they are there, again and again",
 	Params: []Param{
 		{Name: "every", Type: Duration, Default: "100ms", Low: int64(10 * time.Millisecond),

@@ -12,7 +12,7 @@ var signals = map[string]os.Signal{
 }
 
 var childKill = Kind{
-	Name: "child.kill", Rows: []string{"F15", "F16"}, Aim: AtProgram, Fatal: true,
+	Name: "child.kill", CatalogueIDs: []string{"F15", "F16"}, Aim: AtProgram, Fatal: true,
 	Needs:       NeedSameMachine,
 	Description: "the process of a server is killed",
 	Params: []Param{

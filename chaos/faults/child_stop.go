@@ -10,7 +10,8 @@ import (
 // childStop is not Fatal: a process that continues before the host has noticed keeps its
 // connection.
 var childStop = Kind{
-	Name: "child.stop", Rows: []string{"F18"}, Aim: AtProgram, Silent: true, Needs: NeedSameMachine,
+	Name: "child.stop", CatalogueIDs: []string{"F18"}, Aim: AtProgram, Silent: true,
+	Needs: NeedSameMachine,
 	Description: "the process of a server is stopped, with those that it has started, and goes on " +
 		"at the end " +
 		"unless the host has replaced it",

@@ -12,7 +12,8 @@ import (
 )
 
 var childrenKill = Kind{
-	Name: "children.kill", Rows: []string{"F10"}, Aim: AtTenant, Fatal: true, Needs: NeedSameMachine,
+	Name: "children.kill", CatalogueIDs: []string{"F10"}, Aim: AtTenant, Fatal: true,
+	Needs:       NeedSameMachine,
 	Description: "the processes of all servers of a tenant are killed at the same moment",
 	Inject: func(ctx context.Context, s *Site) (Injected, error) {
 		m, err := killServers(ctx, s)

@@ -11,7 +11,7 @@ import (
 )
 
 var clientBatch = Kind{
-	Name: "client.batch", Rows: []string{"F50"}, Aim: AtTenant, Quiet: true,
+	Name: "client.batch", CatalogueIDs: []string{"F50"}, Aim: AtTenant, Quiet: true,
 	Description: "clients send arrays of messages: far too long, nested, mixed, empty, and in " +
 		"revisions that " +
 		"have none",

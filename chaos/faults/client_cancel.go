@@ -14,7 +14,7 @@ import (
 )
 
 var clientCancel = Kind{
-	Name: "client.cancel", Rows: []string{"F49"}, Aim: AtTenant, Quiet: true,
+	Name: "client.cancel", CatalogueIDs: []string{"F49"}, Aim: AtTenant, Quiet: true,
 	Description: "clients cancel their calls before, while and after they are answered",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "10", Low: 1, High: 1000,

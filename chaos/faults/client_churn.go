@@ -11,7 +11,7 @@ import (
 const visitTimeout = 5 * time.Second
 
 var clientChurn = Kind{
-	Name: "client.churn", Rows: []string{"F44"}, Aim: AtTenant, Quiet: true,
+	Name: "client.churn", CatalogueIDs: []string{"F44"}, Aim: AtTenant, Quiet: true,
 	Description: "clients come, open a session, list the tools, and are gone, all the time",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "10", Low: 1, High: 10_000, Description: "how many"},

@@ -14,7 +14,7 @@ import (
 )
 
 var clientHalfOpen = Kind{
-	Name: "client.half_open", Rows: []string{"F42"}, Aim: AtTenant, Quiet: true,
+	Name: "client.half_open", CatalogueIDs: []string{"F42"}, Aim: AtTenant, Quiet: true,
 	Description: "clients with a stream are not heard of any more, as when their network is gone; " +
 		"it needs " +
 		"Linux where it is run, and no other right",

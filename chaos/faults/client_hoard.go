@@ -12,7 +12,7 @@ import (
 )
 
 var clientHoard = Kind{
-	Name: "client.hoard", Rows: []string{"F43"}, Aim: AtTenant, Quiet: true,
+	Name: "client.hoard", CatalogueIDs: []string{"F43"}, Aim: AtTenant, Quiet: true,
 	Description: "clients keep connections for nothing: after one request, or after half the header " +
 		"of one",
 	Params: []Param{

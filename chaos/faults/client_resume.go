@@ -12,7 +12,7 @@ import (
 )
 
 var clientResume = Kind{
-	Name: "client.resume", Rows: []string{"F48"}, Aim: AtTenant, Quiet: true,
+	Name: "client.resume", CatalogueIDs: []string{"F48"}, Aim: AtTenant, Quiet: true,
 	Description: "clients resume streams that are not their own, that never were, or further than " +
 		"they got",
 	Params: []Param{

@@ -13,7 +13,7 @@ import (
 )
 
 var clientReturn = Kind{
-	Name: "client.return", Rows: []string{"F44"}, Aim: AtTenant, Quiet: true, Contends: true,
+	Name: "client.return", CatalogueIDs: []string{"F44"}, Aim: AtTenant, Quiet: true, Contends: true,
 	Description: "the connections of all clients end at the same moment, and all come back at once, " +
 		"each " +
 		"with a stream and a call",

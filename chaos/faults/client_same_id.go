@@ -10,7 +10,7 @@ import (
 )
 
 var clientSameID = Kind{
-	Name: "client.same_id", Rows: []string{"F46"}, Aim: AtTenant, Quiet: true,
+	Name: "client.same_id", CatalogueIDs: []string{"F46"}, Aim: AtTenant, Quiet: true,
 	Description: "calls of one session have all the same id, and are made at the same time",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "8", Low: 2, High: 1000,

@@ -9,7 +9,7 @@ import (
 )
 
 var clientSessions = Kind{
-	Name: "client.sessions", Rows: []string{"F68"}, Aim: AtTenant, Quiet: true,
+	Name: "client.sessions", CatalogueIDs: []string{"F68"}, Aim: AtTenant, Quiet: true,
 	Description: "clients open sessions and keep them, also beyond what the tenant may have",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "500", Low: 1, High: 10_000,

@@ -8,7 +8,7 @@ import (
 )
 
 var clientSlow = Kind{
-	Name: "client.slow", Rows: []string{"F41"}, Aim: AtTenant, Quiet: true,
+	Name: "client.slow", CatalogueIDs: []string{"F41"}, Aim: AtTenant, Quiet: true,
 	Description: "clients ask for much and read their answers a byte at a time",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "20", Low: 1, High: 10_000,

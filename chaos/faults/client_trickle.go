@@ -8,7 +8,7 @@ import (
 )
 
 var clientTrickle = Kind{
-	Name: "client.trickle", Rows: []string{"F43"}, Aim: AtTenant, Quiet: true,
+	Name: "client.trickle", CatalogueIDs: []string{"F43"}, Aim: AtTenant, Quiet: true,
 	Description: "clients open connections and send the header of a request, or its body, a byte at " +
 		"a time",
 	Params: []Param{

@@ -8,7 +8,7 @@ import (
 )
 
 var clientVanish = Kind{
-	Name: "client.vanish", Rows: []string{"F47"}, Aim: AtTenant, Quiet: true,
+	Name: "client.vanish", CatalogueIDs: []string{"F47"}, Aim: AtTenant, Quiet: true,
 	Description: "clients are gone before their calls are answered",
 	Params: []Param{
 		{Name: "clients", Type: Number, Default: "10", Low: 1, High: 10_000,

@@ -9,7 +9,7 @@ import (
 const maxStep = 366 * 24 * time.Hour
 
 var clockStep = Kind{
-	Name: "clock.step", Rows: []string{"F54"}, Aim: AtHost, Needs: NeedFaultPoints,
+	Name: "clock.step", CatalogueIDs: []string{"F54"}, Aim: AtHost, Needs: NeedFaultPoints,
 	Description: "the hour is another for the host, as when somebody sets the clock of the machine, " +
 		"and " +
 		"the right one again at the end",

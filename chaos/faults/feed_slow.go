@@ -8,7 +8,7 @@ import (
 )
 
 var feedSlow = Kind{
-	Name: "feed.slow", Rows: []string{"F58"}, Aim: AtHost, Quiet: true,
+	Name: "feed.slow", CatalogueIDs: []string{"F58"}, Aim: AtHost, Quiet: true,
 	Description: "watchers of the host's events, of its tree and of its metrics do not read what " +
 		"they have " +
 		"asked for",

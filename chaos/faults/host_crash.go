@@ -10,7 +10,7 @@ import (
 )
 
 var hostCrash = Kind{
-	Name: "host.crash", Rows: []string{"F64"}, Aim: AtHost, Contends: true,
+	Name: "host.crash", CatalogueIDs: []string{"F64"}, Aim: AtHost, Contends: true,
 	Needs: NeedSameMachine | NeedOwnHost,
 	Description: "the host crashes, is started again and crashes again; at the end it is stopped as " +
 		"by " +

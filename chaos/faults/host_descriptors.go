@@ -15,7 +15,7 @@ import (
 // of the next run of this fault, which sets the soft limit to the hard limit, and by the next start
 // of the host. Nothing else on the machine has changed.
 var hostDescriptors = Kind{
-	Name: "host.descriptors", Rows: []string{"F51"}, Aim: AtHost, Contends: true, Quiet: true,
+	Name: "host.descriptors", CatalogueIDs: []string{"F51"}, Aim: AtHost, Contends: true, Quiet: true,
 	Needs: NeedSameMachine,
 	Description: "the host may open only so many descriptors more, as many as its hard limit allows " +
 		"again " +

@@ -6,7 +6,7 @@ import (
 )
 
 var hostKill = Kind{
-	Name: "host.kill", Rows: []string{"F61"}, Aim: AtHost, Contends: true,
+	Name: "host.kill", CatalogueIDs: []string{"F61"}, Aim: AtHost, Contends: true,
 	Needs:       NeedSameMachine | NeedOwnHost,
 	Description: "the host is killed, and started again at the end",
 	Inject: func(_ context.Context, s *Site) (Injected, error) {

@@ -7,7 +7,7 @@ import (
 )
 
 var hostStop = Kind{
-	Name: "host.stop", Rows: []string{"F62"}, Aim: AtHost, Contends: true, Quiet: true,
+	Name: "host.stop", CatalogueIDs: []string{"F62"}, Aim: AtHost, Contends: true, Quiet: true,
 	Needs:       NeedSameMachine,
 	Description: "the host is stopped, as by a machine that sleeps, and goes on at the end",
 	Inject: func(_ context.Context, s *Site) (Injected, error) {

@@ -6,7 +6,7 @@ import (
 )
 
 var hostTerm = Kind{
-	Name: "host.term", Rows: []string{"F60"}, Aim: AtHost, Contends: true,
+	Name: "host.term", CatalogueIDs: []string{"F60"}, Aim: AtHost, Contends: true,
 	Needs: NeedSameMachine | NeedOwnHost,
 	Description: "the host is told to stop, as by an operator, and started again at the end, or " +
 		"when it " +

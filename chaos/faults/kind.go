@@ -11,8 +11,8 @@ type Kind struct {
 	// Name is the name that experiments use: the thing that breaks, a dot, and the way in which it
 	// breaks.
 	Name string
-	// Rows are the rows of the fault catalogue that the kind covers, as "F05".
-	Rows []string
+	// CatalogueIDs are the rows of the fault catalogue that the kind covers, as "F05".
+	CatalogueIDs []string
 	// Description describes the kind in one line, as a sentence without its period.
 	Description string
 	Aim         Aim // the sort of target

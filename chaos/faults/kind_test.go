@@ -24,11 +24,12 @@ func TestKinds(t *testing.T) {
 		if i > 0 && Kinds[i-1].Name == k.Name {
 			t.Errorf("%s is there twice", k.Name)
 		}
-		if !kindName.MatchString(k.Name) || k.Inject == nil || len(k.Rows) == 0 || k.Description == "" ||
+		if !kindName.MatchString(k.Name) || k.Inject == nil || len(k.CatalogueIDs) == 0 ||
+			k.Description == "" ||
 			strings.HasSuffix(k.Description, ".") {
 			t.Errorf("%s: name, rows, what it is, or how it is done", k.Name)
 		}
-		for _, id := range k.Rows {
+		for _, id := range k.CatalogueIDs {
 			if _, ok := InCatalogue(id); !ok {
 				t.Errorf("%s: the catalogue has no %s", k.Name, id)
 			}
@@ -62,7 +63,7 @@ func TestCatalogueIsShown(t *testing.T) {
 	for _, e := range Catalogue {
 		tests := strings.Fields(e.Tests)
 		done := len(tests) > 0 || slices.ContainsFunc(Kinds, func(k Kind) bool {
-			return slices.Contains(k.Rows, e.ID)
+			return slices.Contains(k.CatalogueIDs, e.ID)
 		})
 		if done == (e.Exempt != "") {
 			t.Errorf("%s: shown %t, and %q is why not", e.ID, done, e.Exempt)

@@ -13,7 +13,7 @@ import (
 
 var loadFlood = Kind{
 	// calls that are served are no event
-	Name: "load.flood", Rows: []string{"F68"}, Aim: AtTenant, Contends: true, Quiet: true,
+	Name: "load.flood", CatalogueIDs: []string{"F68"}, Aim: AtTenant, Contends: true, Quiet: true,
 	Description: "the clients of a tenant call far more than it may",
 	Params: []Param{
 		{Name: "rate", Type: Number, Default: "2000", Low: 1, High: 100_000,

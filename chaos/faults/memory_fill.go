@@ -3,7 +3,8 @@ package faults
 import "context"
 
 var memoryFill = Kind{
-	Name: "memory.fill", Rows: []string{"F12"}, Aim: AtHost, Contends: true, Needs: NeedFaultPoints,
+	Name: "memory.fill", CatalogueIDs: []string{"F12"}, Aim: AtHost, Contends: true,
+	Needs: NeedFaultPoints,
 	Description: "the host has little memory left: so much is taken within it that is let go of at " +
 		"the end",
 	Params: []Param{{

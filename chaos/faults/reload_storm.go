@@ -6,7 +6,7 @@ import (
 )
 
 var reloadStorm = Kind{
-	Name: "reload.storm", Rows: []string{"F59"}, Aim: AtHost,
+	Name: "reload.storm", CatalogueIDs: []string{"F59"}, Aim: AtHost,
 	Description: "the configuration is read anew all the time",
 	Params: []Param{
 		{Name: "every", Type: Duration, Default: "500ms", Low: int64(10 * time.Millisecond),

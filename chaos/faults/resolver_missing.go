@@ -3,7 +3,7 @@ package faults
 import "context"
 
 var resolverMissing = Kind{
-	Name: "resolver.missing", Rows: []string{"F55"}, Aim: AtServer, Partial: true,
+	Name: "resolver.missing", CatalogueIDs: []string{"F55"}, Aim: AtServer, Partial: true,
 	Needs: NeedFaultPoints,
 	Description: "the name of a server behind a URL does not resolve, for whoever needs a new " +
 		"connection " +

@@ -6,7 +6,8 @@ import (
 )
 
 var resolverSlow = Kind{
-	Name: "resolver.slow", Rows: []string{"F55"}, Aim: AtServer, Partial: true, Needs: NeedFaultPoints,
+	Name: "resolver.slow", CatalogueIDs: []string{"F55"}, Aim: AtServer, Partial: true,
+	Needs: NeedFaultPoints,
 	Description: "the name of a server behind a URL resolves slowly, for whoever needs a new " +
 		"connection to " +
 		"it; those that there are stay",

@@ -113,7 +113,7 @@ func servers() []Kind {
 		}
 		is += server.Misbehaviours[at].Description
 		list[i] = Kind{
-			Name: "server." + m.name, Rows: m.rows, Aim: AtServer, Params: m.params, Description: is,
+			Name: "server." + m.name, CatalogueIDs: m.rows, Aim: AtServer, Params: m.params, Description: is,
 			Contends: m.traits&contends != 0, Fatal: m.traits&fatal != 0, Quiet: m.traits&quiet != 0,
 			Check: canMisbehave, Inject: func(ctx context.Context, s *Site) (Injected, error) {
 				return m.inject(ctx, s)

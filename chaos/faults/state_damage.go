@@ -14,7 +14,7 @@ import (
 )
 
 var stateDamage = Kind{
-	Name: "state.damage", Rows: []string{"F53", "F61"}, Aim: AtHost, Contends: true,
+	Name: "state.damage", CatalogueIDs: []string{"F53", "F61"}, Aim: AtHost, Contends: true,
 	Needs: NeedSameMachine | NeedOwnHost,
 	Description: "the host is killed, its file of state is damaged, and it is started again at the " +
 		"end",

@@ -6,7 +6,7 @@ import (
 )
 
 var storeSlow = Kind{
-	Name: "store.slow", Rows: []string{"F52"}, Aim: AtHost, Needs: NeedFaultPoints,
+	Name: "store.slow", CatalogueIDs: []string{"F52"}, Aim: AtHost, Needs: NeedFaultPoints,
 	Description: "the disk is slow: what was written waits to be synced",
 	Params: []Param{
 		{Name: "delay", Type: Duration, Default: "2s", Low: int64(time.Millisecond), High: int64(maxLate),

@@ -1,7 +1,7 @@
 package faults
 
 var upstreamDuplicate = Kind{
-	Name: "upstream.duplicate", Rows: []string{"F30"}, Aim: AtServer, Partial: true,
+	Name: "upstream.duplicate", CatalogueIDs: []string{"F30"}, Aim: AtServer, Partial: true,
 	Needs:       NeedFaultPoints,
 	Description: "a server says things twice",
 	Params:      []Param{times("0")},

@@ -1,7 +1,7 @@
 package faults
 
 var upstreamGarble = Kind{
-	Name: "upstream.garble", Rows: []string{"F33"}, Aim: AtServer, Partial: true,
+	Name: "upstream.garble", CatalogueIDs: []string{"F33"}, Aim: AtServer, Partial: true,
 	Needs:       NeedFaultPoints,
 	Description: "messages of a server are no JSON, and nobody can tell which request they answer",
 	Params:      []Param{times("0")},

@@ -6,7 +6,8 @@ import (
 )
 
 var upstreamLate = Kind{
-	Name: "upstream.late", Rows: []string{"F30"}, Aim: AtServer, Partial: true, Needs: NeedFaultPoints,
+	Name: "upstream.late", CatalogueIDs: []string{"F30"}, Aim: AtServer, Partial: true,
+	Needs:       NeedFaultPoints,
 	Description: "messages of a server arrive late, and others before them",
 	Params: []Param{
 		{Name: "delay", Type: Duration, Default: "65s", Low: int64(time.Millisecond),

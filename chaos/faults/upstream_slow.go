@@ -6,7 +6,8 @@ import (
 )
 
 var upstreamSlow = Kind{
-	Name: "upstream.slow", Rows: []string{"F26"}, Aim: AtServer, Partial: true, Needs: NeedFaultPoints,
+	Name: "upstream.slow", CatalogueIDs: []string{"F26"}, Aim: AtServer, Partial: true,
+	Needs:       NeedFaultPoints,
 	Description: "a server is read slowly, so that what it says waits in a row",
 	Params: []Param{
 		{Name: "delay", Type: Duration, Default: "10ms", Low: int64(time.Millisecond),

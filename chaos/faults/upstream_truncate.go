@@ -1,7 +1,7 @@
 package faults
 
 var upstreamTruncate = Kind{
-	Name: "upstream.truncate", Rows: []string{"F33"}, Aim: AtServer, Partial: true,
+	Name: "upstream.truncate", CatalogueIDs: []string{"F33"}, Aim: AtServer, Partial: true,
 	Needs:       NeedFaultPoints,
 	Description: "messages of a server end in the middle",
 	Params:      []Param{times("0")},

@@ -73,7 +73,7 @@ func (k Kind) Defaults() Values {
 	return values
 }
 
-// Read parses a text. It returns false if the text is not of the parameter's type or is out of its
+// Parse parses a text. It returns false if the text is not of the parameter's type or is out of its
 // range.
 func (p Param) Parse(text string) (value any, ok bool) {
 	var n int64

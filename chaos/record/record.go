@@ -94,8 +94,8 @@ type Group struct {
 	Seconds []Second `json:"seconds"`
 	// Errors counts the errors by their texts.
 	Errors map[string]uint64 `json:"errors"`
-	// Slips are calls with an outcome that is wrong in itself: lost, received twice, that of another
-	// call, or out of order.
+	// Violations are calls with an outcome that is wrong in itself: lost, received twice, that of
+	// another call, or out of order.
 	Violations []Violation `json:"slips"`
 	// Order summarizes the calls with progress notifications; nil when there were none.
 	Streams *StreamCalls `json:"order,omitzero"`
@@ -103,8 +103,9 @@ type Group struct {
 	Blocks []Block `json:"blocks,omitzero"`
 }
 
-// Order summarizes the calls whose progress was sent on a stream. The client left most of these
-// streams and resumed them. These calls are not in Phases. Calls = OK + Failed + Lost + Crossed.
+// StreamCalls summarizes the calls whose progress was sent on a stream. The client left most of
+// these streams and resumed them. These calls are not in Phases. Calls = OK + Failed + Lost +
+// Crossed.
 type StreamCalls struct {
 	Calls   uint64 `json:"calls"`
 	OK      uint64 `json:"ok"`

@@ -14,7 +14,7 @@ import (
 // protocol requires of clients.
 type client struct {
 	options load.SessionOptions
-	effects *effects // of its tenant; nil where no call has an effect
+	effects *effectCounter // of its tenant; nil where no call has an effect
 
 	mu       sync.Mutex // guards the fields below
 	session  *load.Session
@@ -26,7 +26,7 @@ func (c *client) Call(ctx context.Context, nonce load.Nonce) (load.Nonce, error)
 	s := c.current()
 	var got load.Nonce
 	var err error
-	if c.effects != nil && c.effects.takes(nonce) {
+	if c.effects != nil && c.effects.hasEffect(nonce) {
 		got, err = c.effects.call(ctx, s, nonce)
 	} else {
 		got, err = s.Call(ctx, nonce)
@@ -68,7 +68,7 @@ func (c *client) reopen(ctx context.Context, old *load.Session) {
 
 // connect opens a tenant's sessions.
 func connect(ctx context.Context, o load.SessionOptions, sessions int,
-	e *effects) ([]*client, error) {
+	e *effectCounter) ([]*client, error) {
 	var list []*client
 	for range sessions {
 		s, err := load.Connect(ctx, o)

@@ -12,28 +12,30 @@ import (
 	"mcpd/internal/load"
 )
 
-// effects counts a tenant's calls that have an effect. The tool stores each effect under the nonce
-// of its call, outside its process, and reports the effects at the end. So the number of effects is
-// known even if answers were lost.
-type effects struct {
+// effectCounter counts a tenant's calls that have an effect. The tool stores each effect under the
+// nonce of its call, outside its process, and reports the effects at the end. So the number of
+// effects is known even if answers were lost.
+type effectCounter struct {
 	tool    string
 	percent uint64 // of all calls
-	// uncounted says why effects are not counted. It is set only before and after the calls.
-	uncounted string
-	run       uint64 // only calls of this run have effects
+	// uncountedReason says why effects are not counted. It is set only before and after the calls.
+	uncountedReason string
+	run             uint64 // only calls of this run have effects
 
 	asked, answered atomic.Uint64
 }
 
-// takes reports whether the call with a nonce is to have an effect. Such calls are spread evenly.
-func (e *effects) takes(n load.Nonce) bool {
+// hasEffect reports whether the call with a nonce is to have an effect. Such calls are spread
+// evenly.
+func (e *effectCounter) hasEffect(n load.Nonce) bool {
 	const hundred, spread = 100, 37 // coprime numbers
 	sequence, ok := n.Sequence(e.run)
-	return ok && e.uncounted == "" && sequence%hundred*spread%hundred < e.percent
+	return ok && e.uncountedReason == "" && sequence%hundred*spread%hundred < e.percent
 }
 
 // call makes a call that has an effect.
-func (e *effects) call(ctx context.Context, s *load.Session, n load.Nonce) (load.Nonce, error) {
+func (e *effectCounter) call(ctx context.Context, s *load.Session,
+	n load.Nonce) (load.Nonce, error) {
 	e.asked.Add(1)
 	text, err := s.Ask(ctx, "tools/call", callOf(e.tool, object{"effect": string(n)}))
 	if err == nil && text == string(n) {
@@ -55,13 +57,14 @@ func callOf(tool string, arguments object) string {
 
 // effectReport is the tool's report of a run's effects: see server.Effects.
 type effectReport struct {
-	Done      *uint64  `json:"done"`
-	Different uint64   `json:"different"`
-	Twice     []string `json:"twice"`
+	Done     *uint64  `json:"done"`
+	Distinct uint64   `json:"different"`
+	Repeats  []string `json:"twice"`
 }
 
-// ask gets the tool's report. With forget set, the tool then forgets the effects.
-func (e *effects) ask(ctx context.Context, o load.SessionOptions, forget bool) (t effectReport,
+// fetchReport gets the tool's report. With forget set, the tool then forgets the effects.
+func (e *effectCounter) fetchReport(ctx context.Context, o load.SessionOptions,
+	forget bool) (t effectReport,
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -83,21 +86,22 @@ func (e *effects) ask(ctx context.Context, o load.SessionOptions, forget bool) (
 	return t, nil
 }
 
-// countEffects checks whether the tool counts effects, and sets the run that is counted.
-func (t *traffic) countEffects(ctx context.Context, run uint64) {
+// prepareEffects checks whether the tool counts effects, and sets the run that is counted.
+func (t *traffic) prepareEffects(ctx context.Context, run uint64) {
 	if t.effects.run = run; t.effects.percent == 0 {
 		return
 	}
-	if _, err := t.effects.ask(ctx, t.sessions[0].options, false); err != nil {
-		t.effects.uncounted = fmt.Sprintf("%s: %s counts nothing: %v", t.tenant, t.effects.tool, err)
+	if _, err := t.effects.fetchReport(ctx, t.sessions[0].options, false); err != nil {
+		t.effects.uncountedReason = fmt.Sprintf("%s: %s counts nothing: %v", t.tenant,
+			t.effects.tool, err)
 	}
 }
 
-// effects sums the counts of the tools of all tenants. It retries a tool that gives no report until
-// leakTime has passed, since the server of the tool may have to be started again first.
-func (r *run) effects(ctx context.Context) *record.Effects {
+// sumEffects sums the counts of the tools of all tenants. It retries a tool that gives no report
+// until releaseTime has passed, since the server of the tool may have to be started again first.
+func (r *run) sumEffects(ctx context.Context) *record.Effects {
 	var sum record.Effects
-	for end, i := time.Now().Add(leakTime), 0; i < len(r.traffic); i++ {
+	for end, i := time.Now().Add(releaseTime), 0; i < len(r.traffic); i++ {
 		t := r.traffic[i]
 		e := t.effects
 		if e.percent == 0 {
@@ -105,27 +109,29 @@ func (r *run) effects(ctx context.Context) *record.Effects {
 		}
 		var got effectReport
 		err := error(nil)
-		for e.uncounted == "" {
-			if got, err = e.ask(ctx, t.sessions[0].options, false); err == nil || time.Now().After(end) ||
+		for e.uncountedReason == "" {
+			if got, err = e.fetchReport(ctx, t.sessions[0].options, false); err == nil ||
+				time.Now().After(end) ||
 				sleep(ctx, time.Second/4) != nil {
 				break
 			}
 		}
 		if err != nil {
-			e.uncounted = fmt.Sprintf("%s: %s has not told what it counted: %v", t.tenant, e.tool, err)
+			e.uncountedReason = fmt.Sprintf("%s: %s has not told what it counted: %v", t.tenant, e.tool, err)
 		}
-		if e.uncounted != "" {
-			sum.Uncounted = e.uncounted
+		if e.uncountedReason != "" {
+			sum.Uncounted = e.uncountedReason
 			continue
 		}
 		sum.Asked += e.asked.Load()
 		sum.Answered += e.answered.Load()
 		sum.Done += *got.Done
-		sum.Doubled += *got.Done - got.Different
-		for _, name := range got.Twice {
+		sum.Doubled += *got.Done - got.Distinct
+		for _, name := range got.Repeats {
 			sum.Twice = append(sum.Twice, t.tenant+": "+name)
 		}
-		_, _ = e.ask(ctx, t.sessions[0].options, true) // effects that are not forgotten do no harm
+		// effects that are not forgotten do no harm
+		_, _ = e.fetchReport(ctx, t.sessions[0].options, true)
 	}
 	return &sum
 }

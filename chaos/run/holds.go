@@ -123,10 +123,10 @@ func middle(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// measureIdle closes idle connections and repeats look until two looks are equal, or until leakTime
-// has passed.
+// measureIdle closes idle connections and repeats look until two looks are equal, or until
+// releaseTime has passed.
 func (r *run) measureIdle(ctx context.Context) (h measurement, err error) {
-	for end := time.Now().Add(leakTime); ; {
+	for end := time.Now().Add(releaseTime); ; {
 		for _, t := range r.traffic {
 			t.rest()
 		}
@@ -150,9 +150,10 @@ func same(a, b measurement) bool {
 		a.values[children] == b.values[children]
 }
 
-// measureAfter repeats look until the host holds no more than before, or until leakTime has passed.
+// measureAfter repeats look until the host holds no more than before, or until releaseTime has
+// passed.
 func (r *run) measureAfter(ctx context.Context, before measurement) (h measurement, err error) {
-	for end := time.Now().Add(leakTime); ; {
+	for end := time.Now().Add(releaseTime); ; {
 		for _, t := range r.traffic {
 			t.rest()
 		}

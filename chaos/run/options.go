@@ -73,8 +73,8 @@ const (
 	warmSecondsShort = 2
 	// graceTime is how much later than its deadline a call may have its outcome.
 	graceTime = 250 * time.Millisecond
-	// leakTime is how long after the run the host may take to release what it held.
-	leakTime = 10 * time.Second
+	// releaseTime is how long after the run the host may take to release what it held.
+	releaseTime = 10 * time.Second
 	// maxWorkers bounds the concurrent calls of one tenant, and so their memory.
 	maxWorkers = 256
 	// maxEvents bounds the events of a record, at some hundred bytes each.

@@ -14,7 +14,7 @@ func (r *run) record(phases []record.Phase, done []struck,
 	out := record.Record{
 		Format: record.Format, Begun: r.begun, Seed: r.Seed, Phases: phases, Host: r.host(),
 		Experiment: record.Experiment{
-			Name: e.Name, Title: e.Title, Hypothesis: e.Hypothesis, Catalogue: e.Catalogue,
+			Name: e.Name, Title: e.Title, Hypothesis: e.Hypothesis, Catalogue: e.CatalogueIDs,
 			Contends: e.Contends, Short: r.Short,
 			Restarts: map[string][2]int{}, Recovery: e.Expect.Recovery.Seconds(),
 			TargetErrors: int64(e.Expect.TargetErrors),

@@ -226,7 +226,7 @@ func (r *run) targets(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan, err := r.Experiment.Outline(tree, r.roles, r.Seed)
+	plan, err := r.Experiment.DraftSchedule(tree, r.roles, r.Seed)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnable, err)
 	}
@@ -261,7 +261,7 @@ func (r *run) carryOut(ctx context.Context, rng *rand.Rand) (out record.Record, 
 	defer end()
 	owned.Go(func() { r.operator.feed.follow(always) })
 	for _, t := range r.traffic {
-		t.countEffects(ctx, rng.Uint64())
+		t.prepareEffects(ctx, rng.Uint64())
 		t.listener.checkTool(ctx)
 	}
 	before, err := r.measureIdle(ctx)
@@ -302,7 +302,7 @@ func (r *run) carryOut(ctx context.Context, rng *rand.Rand) (out record.Record, 
 	watchers.Wait()
 	r.healAll(ctx)
 	cause := context.Cause(ctx)
-	effects := r.effects(context.WithoutCancel(ctx))
+	effects := r.sumEffects(context.WithoutCancel(ctx))
 	after, err := r.measureAfter(context.WithoutCancel(ctx), before)
 	if err != nil {
 		after = measurement{} // a partial measurement would look like missing holdings

@@ -28,7 +28,7 @@ type traffic struct {
 	offset       float64 // position among the tenants, from 0 to below 1
 	client       faults.Client
 	sessions     []*client
-	effects      *effects
+	effects      *effectCounter
 	listener     *listener
 	book         *callCounts
 }
@@ -46,7 +46,7 @@ func open(ctx context.Context, l experiment.Load, tenant, role, mcp, key string)
 	}
 	ctx, cancel := context.WithTimeout(ctx, warmTime)
 	defer cancel()
-	t.effects = &effects{tool: l.Counter, percent: uint64(l.Effects)}
+	t.effects = &effectCounter{tool: l.Counter, percent: uint64(l.Effects)}
 	own, err := connect(ctx, load.SessionOptions{URL: t.client.URL, Key: key, Tool: l.Tool,
 		Argument: l.Argument, SameID: true}, l.Sessions+1, t.effects)
 	if status, ok := errors.AsType[load.StatusError](err); ok &&

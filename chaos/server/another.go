@@ -18,9 +18,9 @@ var another = Misbehaviour{
 		}
 		s.exchange.web.forget()
 	},
-	start: func(*server, Fault) {},
-	of:    []string{"initialize", "server/discover", "tools/list"},
-	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
+	inNewProcess: func(*server, Fault) {},
+	methods:      []string{"initialize", "server/discover", "tools/list"},
+	sendReply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		switch m.Method {
 		case "initialize":
 			r = reply{
@@ -36,6 +36,6 @@ var another = Misbehaviour{
 			of["tools"] = append(slices.Clone(of["tools"].([]object)), more)
 			r.Result = of
 		}
-		s.send(line(m.ID, r))
+		s.send(encodeLine(m.ID, r))
 	},
 }

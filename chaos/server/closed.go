@@ -6,7 +6,7 @@ import (
 )
 
 var closed = Misbehaviour{
-	Name: "closed", Description: "it closes its standard output and lives on", at: aPipe,
+	Name: "closed", Description: "it closes its standard output and lives on", servers: stdioOnly,
 	begin: func(_ context.Context, s *server, _ Fault) {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 )
 
 var crash = Misbehaviour{
-	Name: "crash", Description: "it exits now, and again whenever it is started", at: aPipe,
-	begin: func(_ context.Context, _ *server, f Fault) { os.Exit(f.Code) },
-	start: func(_ *server, f Fault) { os.Exit(f.Code) },
+	Name: "crash", Description: "it exits now, and again whenever it is started", servers: stdioOnly,
+	begin:        func(_ context.Context, _ *server, f Fault) { os.Exit(f.Code) },
+	inNewProcess: func(_ *server, f Fault) { os.Exit(f.Code) },
 }

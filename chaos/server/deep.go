@@ -13,8 +13,8 @@ const maxLevels = 1 << 19
 
 var deep = Misbehaviour{
 	Name: "deep", Description: "its results are nested deeper than anybody needs",
-	of: []string{"tools/call"},
-	reply: func(_ context.Context, s *server, f Fault, m message, _ reply) {
+	methods: []string{"tools/call"},
+	sendReply: func(_ context.Context, s *server, f Fault, m message, _ reply) {
 		n := int(min(f.Size, maxLevels))
 		nested := slices.Concat([]byte(`{"content":[],"structuredContent":{"a":`),
 			bytes.Repeat([]byte("["), n), bytes.Repeat([]byte("]"), n), []byte("}}"))

@@ -11,8 +11,8 @@ const rubbish = "INFO listening\n\xef\xbb\xbf\n\x1b[31mred\x1b[0m\r\n" +
 
 var garbage = Misbehaviour{
 	Name: "garbage", Description: "it writes what is no message before and after each answer",
-	of: []string{"tools/call"},
-	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
-		s.write(slices.Concat([]byte(rubbish), line(m.ID, r), []byte(rubbish)))
+	methods: []string{"tools/call"},
+	sendReply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
+		s.write(slices.Concat([]byte(rubbish), encodeLine(m.ID, r), []byte(rubbish)))
 	},
 }

@@ -10,9 +10,9 @@ const between = 100 * time.Millisecond
 
 var httpEndless = Misbehaviour{
 	Name: "http_endless", Description: "the stream of an answer has comments only and does not end",
-	at: aURL,
-	of: []string{"tools/call"},
-	reply: func(ctx context.Context, s *server, f Fault, _ message, _ reply) {
+	servers: urlOnly,
+	methods: []string{"tools/call"},
+	sendReply: func(ctx context.Context, s *server, f Fault, _ message, _ reply) {
 		s.repeat(ctx, f, func() {
 			s.exchange.raw(": soon\n\n")
 			pause(ctx, between)

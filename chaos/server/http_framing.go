@@ -13,12 +13,12 @@ var httpFraming = Misbehaviour{
 	Name: "http_framing",
 	Description: "the streams of its answers are right in unusual ways: ends of lines, comments, " +
 		"retry, " +
-		"data in several lines", at: aURL,
-	of: []string{"tools/call"},
-	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
+		"data in several lines", servers: urlOnly,
+	methods: []string{"tools/call"},
+	sendReply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		// White space between members of a JSON object means nothing, so that each member can be a data
 		// line of its own.
-		data := bytes.ReplaceAll(bytes.TrimSpace(line(m.ID, r)), []byte(`,"id":`),
+		data := bytes.ReplaceAll(bytes.TrimSpace(encodeLine(m.ID, r)), []byte(`,"id":`),
 			[]byte(",\ndata:\"id\":"))
 		data = bytes.Replace(data, []byte(`,"result":`), []byte(",\ndata: \"result\":"), 1)
 		text := "\ufeff: a comment\nretry: 10\nretry: never\nunknown: field\nnothing\n\nevent: " +

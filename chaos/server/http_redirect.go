@@ -9,9 +9,9 @@ import (
 const elsewhere = "http://127.0.0.1:1/mcp"
 
 var httpRedirect = Misbehaviour{
-	Name: "http_redirect", Description: "it sends calls elsewhere", at: aURL,
-	of: []string{"tools/call"},
-	reply: func(_ context.Context, s *server, _ Fault, _ message, _ reply) {
+	Name: "http_redirect", Description: "it sends calls elsewhere", servers: urlOnly,
+	methods: []string{"tools/call"},
+	sendReply: func(_ context.Context, s *server, _ Fault, _ message, _ reply) {
 		s.exchange.to.Header().Set("Location", elsewhere)
 		s.exchange.to.WriteHeader(http.StatusTemporaryRedirect)
 	},

@@ -7,9 +7,9 @@ import (
 )
 
 var httpReset = Misbehaviour{
-	Name: "http_reset", Description: "it resets the connections that calls come on", at: aURL,
-	of: []string{"tools/call"},
-	reply: func(_ context.Context, s *server, _ Fault, _ message, _ reply) {
+	Name: "http_reset", Description: "it resets the connections that calls come on", servers: urlOnly,
+	methods: []string{"tools/call"},
+	sendReply: func(_ context.Context, s *server, _ Fault, _ message, _ reply) {
 		c, _, err := http.NewResponseController(s.exchange.to).Hijack()
 		if err != nil {
 			return // the client is gone

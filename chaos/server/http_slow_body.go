@@ -8,10 +8,10 @@ import (
 
 var httpSlowBody = Misbehaviour{
 	Name: "http_slow_body", Description: "it sends the bodies of its answers a byte at a time",
-	at: aURL,
-	of: []string{"tools/call"},
-	reply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
-		body := line(m.ID, r)
+	servers: urlOnly,
+	methods: []string{"tools/call"},
+	sendReply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
+		body := encodeLine(m.ID, r)
 		to := s.exchange.to
 		to.Header().Set("Content-Type", "application/json")
 		to.Header().Set("Content-Length", strconv.Itoa(len(body)))

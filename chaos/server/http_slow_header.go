@@ -7,9 +7,9 @@ import (
 
 var httpSlowHeader = Misbehaviour{
 	Name: "http_slow_header", Description: "it sends the headers of its answers a byte at a time",
-	at: aURL,
-	of: []string{"tools/call"},
-	reply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
+	servers: urlOnly,
+	methods: []string{"tools/call"},
+	sendReply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
 		c, _, err := http.NewResponseController(s.exchange.to).Hijack()
 		if err != nil {
 			return // the client is gone
@@ -22,6 +22,6 @@ var httpSlowHeader = Misbehaviour{
 			}
 			pause(ctx, f.Delay)
 		}
-		_, _ = c.Write(line(m.ID, r))
+		_, _ = c.Write(encodeLine(m.ID, r))
 	},
 }

@@ -6,9 +6,10 @@ import (
 )
 
 var httpStatus = Misbehaviour{
-	Name: "http_status", Description: "it answers calls with a status that is no success", at: aURL,
-	of: []string{"tools/call"},
-	reply: func(_ context.Context, s *server, f Fault, _ message, _ reply) {
+	Name: "http_status", Description: "it answers calls with a status that is no success",
+	servers: urlOnly,
+	methods: []string{"tools/call"},
+	sendReply: func(_ context.Context, s *server, f Fault, _ message, _ reply) {
 		http.Error(s.exchange.to, "it does not work", f.Code)
 	},
 }

@@ -12,8 +12,8 @@ const maxTools = 100_000
 
 var huge = Misbehaviour{
 	Name: "huge", Description: "its list of tools is longer than anybody reads",
-	of: []string{"tools/list"},
-	reply: func(_ context.Context, s *server, f Fault, m message, r reply) {
+	methods: []string{"tools/list"},
+	sendReply: func(_ context.Context, s *server, f Fault, m message, r reply) {
 		of := maps.Clone(r.Result.(object))
 		list := slices.Clone(of["tools"].([]object))
 		for i := range min(f.Size, maxTools) {
@@ -23,6 +23,6 @@ var huge = Misbehaviour{
 		}
 		of["tools"] = list
 		r.Result = of
-		s.send(line(m.ID, r))
+		s.send(encodeLine(m.ID, r))
 	},
 }

@@ -22,8 +22,8 @@ var invalidTools = []any{
 
 var invalid = Misbehaviour{
 	Name: "invalid", Description: "its list of tools has invalid ones among them",
-	of: []string{"tools/list"},
-	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
+	methods: []string{"tools/list"},
+	sendReply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		of := maps.Clone(r.Result.(object))
 		var list []any
 		for _, t := range of["tools"].([]object) {
@@ -31,6 +31,6 @@ var invalid = Misbehaviour{
 		}
 		of["tools"] = append(list, invalidTools...)
 		r.Result = of
-		s.send(line(m.ID, r))
+		s.send(encodeLine(m.ID, r))
 	},
 }

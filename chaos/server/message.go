@@ -25,8 +25,8 @@ type failure struct {
 	Data    any    `json:"data,omitzero"`
 }
 
-// line returns a reply as the line to send.
-func line(id jsontext.Value, r reply) []byte {
+// encodeLine returns a reply as the line to send.
+func encodeLine(id jsontext.Value, r reply) []byte {
 	head := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
 	if r.Error != nil {
 		return append(append(append(head, `,"error":`...), encode(r.Error)...), "}\n"...)

@@ -50,11 +50,11 @@ func misbehave(_ context.Context, s *server, args jsontext.Value) (string, error
 	case a.Times < 0 || a.Size < 0 || a.Size > maxSize || a.Code < 0 || a.Code > 599:
 		return "", fmt.Errorf("times %d, size %d or code %d are beyond their bounds", a.Times,
 			a.Size, a.Code)
-	case m.at == aPipe && s.exchange != nil:
+	case m.servers == stdioOnly && s.exchange != nil:
 		return "", fmt.Errorf("%s is for a server on standard input and output", m.Name)
-	case m.at == aURL && s.exchange == nil:
+	case m.servers == urlOnly && s.exchange == nil:
 		return "", fmt.Errorf("%s is for a server behind a URL", m.Name)
-	case m.start != nil && s.exchange == nil && s.State == "":
+	case m.inNewProcess != nil && s.exchange == nil && s.State == "":
 		return "", fmt.Errorf(
 			"%s is for the next process, and none would know of it: the server has no --state", m.Name,
 		)
@@ -65,7 +65,7 @@ func misbehave(_ context.Context, s *server, args jsontext.Value) (string, error
 			return "", fmt.Errorf("delay is %q: a time of at most %v it is", a.Delay, maxFor)
 		}
 	}
-	if m.start != nil && s.exchange == nil {
+	if m.inNewProcess != nil && s.exchange == nil {
 		if err := s.keep(f); err != nil {
 			return "", err
 		}

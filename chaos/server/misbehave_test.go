@@ -84,8 +84,8 @@ func TestMisbehaviours(t *testing.T) {
 	}
 	for _, m := range Misbehaviours {
 		if m.Description == "" || strings.HasSuffix(m.Description, ".") ||
-			(m.of == nil) != (m.reply == nil) ||
-			m.begin == nil && m.reply == nil {
+			(m.methods == nil) != (m.sendReply == nil) ||
+			m.begin == nil && m.sendReply == nil {
 			t.Errorf("%s: what it is, or how it is done", m.Name)
 		}
 	}

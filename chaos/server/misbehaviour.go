@@ -10,25 +10,25 @@ import (
 type Misbehaviour struct {
 	Name        string
 	Description string // in one line, as a sentence without its period
-	at          place
+	servers     place
 	// begin runs once, after the call that switches the fault on was answered. It may be nil.
 	begin func(ctx context.Context, s *server, f Fault)
 	// start runs in each process that finds the fault in its state. If it is nil, the fault ends with
 	// its process.
-	start func(s *server, f Fault)
-	// of are the methods whose replies the fault changes.
-	of []string
+	inNewProcess func(s *server, f Fault)
+	// methods are the methods whose replies the fault changes.
+	methods []string
 	// reply sends a reply in the wrong way.
-	reply func(ctx context.Context, s *server, f Fault, m message, r reply)
+	sendReply func(ctx context.Context, s *server, f Fault, m message, r reply)
 }
 
 // place says which servers can misbehave in this way.
 type place uint8
 
 const (
-	anywhere place = iota
-	aPipe          // servers on standard input and output
-	aURL           // servers behind a URL
+	anywhere  place = iota
+	stdioOnly       // servers on standard input and output
+	urlOnly         // servers behind a URL
 )
 
 // Misbehaviours are all misbehaviours, sorted by name.
@@ -41,11 +41,11 @@ var Misbehaviours = []Misbehaviour{
 }
 
 // URL reports whether only a server behind a URL can misbehave in this way.
-func (m Misbehaviour) URL() bool { return m.at == aURL }
+func (m Misbehaviour) URL() bool { return m.servers == urlOnly }
 
 // Counted reports whether the misbehaviour changes replies and does nothing else. The server counts
 // the changed replies.
-func (m Misbehaviour) Counted() bool { return m.reply != nil && m.begin == nil }
+func (m Misbehaviour) Counted() bool { return m.sendReply != nil && m.begin == nil }
 
 func find(name string) (Misbehaviour, bool) {
 	for _, m := range Misbehaviours {
@@ -75,7 +75,7 @@ func (s *memory) claimStrike(method string) (Misbehaviour, Fault, bool) {
 	s.faultMu.Lock()
 	defer s.faultMu.Unlock()
 	m, ok := find(s.fault.Name)
-	if !ok || !slices.Contains(m.of, method) || !s.fault.on(time.Now()) {
+	if !ok || !slices.Contains(m.methods, method) || !s.fault.on(time.Now()) {
 		return m, s.fault, false
 	}
 	if s.fault.Times > 0 && s.struck == s.fault.Times {

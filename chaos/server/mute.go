@@ -6,11 +6,11 @@ import (
 )
 
 var mute = Misbehaviour{
-	Name:        "mute",
-	Description: "it exits now, and does not answer the handshake whenever it is started",
-	at:          aPipe,
-	begin:       func(_ context.Context, _ *server, f Fault) { os.Exit(f.Code) },
-	start:       func(*server, Fault) {},
-	of:          []string{"initialize"},
-	reply:       func(context.Context, *server, Fault, message, reply) {},
+	Name:         "mute",
+	Description:  "it exits now, and does not answer the handshake whenever it is started",
+	servers:      stdioOnly,
+	begin:        func(_ context.Context, _ *server, f Fault) { os.Exit(f.Code) },
+	inNewProcess: func(*server, Fault) {},
+	methods:      []string{"initialize"},
+	sendReply:    func(context.Context, *server, Fault, message, reply) {},
 }

@@ -22,8 +22,8 @@ var oddID = Misbehaviour{
 	Name: "odd_id",
 	Description: "it answers with ids that are null, fractions, far too large, lists, objects, true " +
 		"or " +
-		"negative", of: []string{"tools/call"},
-	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
-		s.write(line(jsontext.Value(oddIDs[s.strikeCount()%len(oddIDs)](string(m.ID))), r))
+		"negative", methods: []string{"tools/call"},
+	sendReply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
+		s.write(encodeLine(jsontext.Value(oddIDs[s.strikeCount()%len(oddIDs)](string(m.ID))), r))
 	},
 }

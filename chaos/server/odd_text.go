@@ -25,9 +25,9 @@ var oddText = Misbehaviour{
 	Description: "its answers are JSON but for a name that is there twice or wrongly spelt, invalid " +
 		"UTF-8, " +
 		"NUL, or what stands around them",
-	of: []string{"tools/call"},
-	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
-		whole := bytes.TrimSuffix(line(m.ID, r), []byte("\n"))
+	methods: []string{"tools/call"},
+	sendReply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
+		whole := bytes.TrimSuffix(encodeLine(m.ID, r), []byte("\n"))
 		s.write(append(oddTexts[s.strikeCount()%len(oddTexts)](whole), '\n'))
 	},
 }

@@ -15,8 +15,8 @@ var progress = Misbehaviour{
 	Name: "progress",
 	Description: "it tells far more of a call's progress than anybody reads, and goes on after its " +
 		"end",
-	of: []string{"tools/call"},
-	reply: func(_ context.Context, s *server, f Fault, m message, r reply) {
+	methods: []string{"tools/call"},
+	sendReply: func(_ context.Context, s *server, f Fault, m message, r reply) {
 		var p struct {
 			Meta struct {
 				Token jsontext.Value `json:"progressToken"`
@@ -37,7 +37,7 @@ var progress = Misbehaviour{
 		for n := range min(f.Size, maxProgress) {
 			tell(n)
 		}
-		s.write(line(m.ID, r))
+		s.write(encodeLine(m.ID, r))
 		tell(0)
 	},
 }

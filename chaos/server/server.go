@@ -95,7 +95,7 @@ type server struct {
 	*memory
 	calls    sync.WaitGroup
 	send     func(line []byte) // sends a correct answer
-	exchange *exchange         // of a server behind a URL; nil on a pipe
+	exchange *exchange         // methods a server behind a URL; nil on a pipe
 
 	mu sync.Mutex // guards Out
 }
@@ -117,7 +117,7 @@ func (s *server) prepare(m message) func(context.Context) {
 	if callsMisbehave(m) {
 		return func(ctx context.Context) {
 			before := s.current()
-			s.send(line(m.ID, s.handle(ctx, m)))
+			s.send(encodeLine(m.ID, s.handle(ctx, m)))
 			if f := s.current(); f != before {
 				s.faultChanged(ctx, before, f)
 			}
@@ -127,10 +127,10 @@ func (s *server) prepare(m message) func(context.Context) {
 	return func(ctx context.Context) {
 		r := s.handle(ctx, m)
 		if ok {
-			bad.reply(ctx, s, f, m, r)
+			bad.sendReply(ctx, s, f, m, r)
 			return
 		}
-		s.send(line(m.ID, r))
+		s.send(encodeLine(m.ID, r))
 	}
 }
 
@@ -140,7 +140,7 @@ func (s *server) faultChanged(ctx context.Context, before, f Fault) {
 	bad, _ := find(f.Name)
 	was, _ := find(before.Name)
 	s.unasked(ctx, func(ctx context.Context, s *server) {
-		if slices.Contains(was.of, "tools/list") || slices.Contains(bad.of, "tools/list") {
+		if slices.Contains(was.methods, "tools/list") || slices.Contains(bad.methods, "tools/list") {
 			s.announce()
 		}
 		if bad.begin != nil {

@@ -7,9 +7,10 @@ import (
 )
 
 var shuffled = Misbehaviour{
-	Name: "shuffled", Description: "it answers calls in whatever order", of: []string{"tools/call"},
-	reply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
+	Name: "shuffled", Description: "it answers calls in whatever order",
+	methods: []string{"tools/call"},
+	sendReply: func(ctx context.Context, s *server, f Fault, m message, r reply) {
 		pause(ctx, time.Duration(rand.Int64N(int64(f.Delay)+1)))
-		s.write(line(m.ID, r))
+		s.write(encodeLine(m.ID, r))
 	},
 }

@@ -3,6 +3,6 @@ package server
 import "context"
 
 var silent = Misbehaviour{
-	Name: "silent", Description: "it never answers a call", of: []string{"tools/call"},
-	reply: func(context.Context, *server, Fault, message, reply) {},
+	Name: "silent", Description: "it never answers a call", methods: []string{"tools/call"},
+	sendReply: func(context.Context, *server, Fault, message, reply) {},
 }

@@ -52,12 +52,12 @@ func (s *server) resume() {
 		return
 	}
 	m, ok := find(f.Name)
-	if !ok || m.start == nil {
+	if !ok || m.inNewProcess == nil {
 		return
 	}
 	if n, err := appended(s.State, startsFile, "."); err != nil || f.Times > 0 && n > int64(f.Times) {
 		return
 	}
 	s.set(f)
-	m.start(s, f)
+	m.inNewProcess(s, f)
 }

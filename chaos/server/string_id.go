@@ -9,12 +9,12 @@ import (
 var stringID = Misbehaviour{
 	Name:        "string_id",
 	Description: "it answers with the number of a call as a text, and with its text as a number",
-	of:          []string{"tools/call"},
-	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
+	methods:     []string{"tools/call"},
+	sendReply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
 		id := jsontext.Value(`"` + string(m.ID) + `"`)
 		if m.ID[0] == '"' {
 			id = jsontext.Value("1")
 		}
-		s.write(line(id, r))
+		s.write(encodeLine(id, r))
 	},
 }

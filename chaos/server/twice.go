@@ -6,8 +6,8 @@ import (
 )
 
 var twice = Misbehaviour{
-	Name: "twice", Description: "it answers each call twice", of: []string{"tools/call"},
-	reply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
-		s.write(bytes.Repeat(line(m.ID, r), 2))
+	Name: "twice", Description: "it answers each call twice", methods: []string{"tools/call"},
+	sendReply: func(_ context.Context, s *server, _ Fault, m message, r reply) {
+		s.write(bytes.Repeat(encodeLine(m.ID, r), 2))
 	},
 }

@@ -11,8 +11,8 @@ const maxWide = 1 << 20
 
 var wide = Misbehaviour{
 	Name: "wide", Description: "its results have more members than anybody needs",
-	of: []string{"tools/call"},
-	reply: func(_ context.Context, s *server, f Fault, m message, _ reply) {
+	methods: []string{"tools/call"},
+	sendReply: func(_ context.Context, s *server, f Fault, m message, _ reply) {
 		whole := slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.ID,
 			[]byte(`,"result":{"content":[],"structuredContent":{`))
 		for i := range min(f.Size, maxWide) {

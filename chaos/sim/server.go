@@ -109,8 +109,8 @@ func (v *server) receive(w *connection, m jsonrpc.Message) {
 // refuse answers with an error.
 func (v *server) refuse(w *connection, m jsonrpc.Message, code int64) {
 	w.say(transport.Inbound{
-		Related: m.ID,
-		Message: jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: code, Message: m.Method + " at " + v.at}),
+		RequestID: m.ID,
+		Message:   jsonrpc.Failure(m.ID, &jsonrpc.Error{Code: code, Message: m.Method + " at " + v.at}),
 	})
 }
 
@@ -120,7 +120,7 @@ func (v *server) reply(w *connection, m jsonrpc.Message, result string, after ti
 		if w.err != nil {
 			return
 		}
-		in := transport.Inbound{Related: m.ID, Message: jsonrpc.Response(m.ID, jsontext.Value(result))}
+		in := transport.Inbound{RequestID: m.ID, Message: jsonrpc.Response(m.ID, jsontext.Value(result))}
 		w.say(in)
 		if v.struck(v.s.plan.twice) {
 			v.s.noteFault("answer twice", v.at)
@@ -164,7 +164,7 @@ func (v *server) call(w *connection, m jsonrpc.Message) {
 		id := jsonrpc.StringID("q" + strconv.Itoa(v.asked))
 		v.pending[id.Raw()] = func(jsontext.Value) { v.reply(w, m, v.outcome(nonce), after) }
 		w.say(transport.Inbound{
-			Related: m.ID, Message: jsonrpc.Request(id, "elicitation/create", jsontext.Value(question)),
+			RequestID: m.ID, Message: jsonrpc.Request(id, "elicitation/create", jsontext.Value(question)),
 		})
 	default:
 		v.reply(w, m, v.outcome(nonce), after)
@@ -183,8 +183,8 @@ func (v *server) tell(w *connection, m jsonrpc.Message, after time.Duration) {
 				params := `{"progressToken":` + string(token) + `,"progress":` + strconv.Itoa(i+1) + `}`
 				if w.err == nil {
 					w.say(transport.Inbound{
-						Related: m.ID,
-						Message: jsonrpc.Notification("notifications/progress", jsontext.Value(params)),
+						RequestID: m.ID,
+						Message:   jsonrpc.Notification("notifications/progress", jsontext.Value(params)),
 					})
 				}
 			})

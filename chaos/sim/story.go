@@ -19,7 +19,7 @@ type Options struct {
 	Trace io.Writer // gets every line of the trace; nil keeps none
 
 	state string // directory of the persistent state; empty keeps nothing
-	// spoil makes the running host misbehave. Nil leaves the host as it is.
+	// corrupt makes the running host misbehave. Nil leaves the host as it is.
 	corrupt func(*simulation)
 }
 

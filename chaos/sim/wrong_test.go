@@ -46,7 +46,7 @@ func (c *crossing) Send(ctx context.Context, m jsonrpc.Message) error {
 func (c *crossing) Recv(ctx context.Context) (transport.Inbound, error) {
 	in, err := c.Upstream.Recv(ctx)
 	if strings.Contains(string(in.Message.Result), "content") && c.last != (jsonrpc.ID{}) {
-		in.Message.ID, in.Related = c.last, c.last
+		in.Message.ID, in.RequestID = c.last, c.last
 	}
 	return in, err
 }

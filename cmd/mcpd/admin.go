@@ -52,14 +52,14 @@ func adminGet(ctx context.Context, flag, path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := adminAsk(ctx, http.MethodGet, "http://"+addr+path, "")
+	resp, err := adminRequest(ctx, http.MethodGet, "http://"+addr+path, "")
 	if err == nil && resp.StatusCode == http.StatusUnauthorized {
 		if token, e := adminToken(addr, admin.Read); e == nil {
 			resp.Body.Close()
-			resp, err = adminAsk(ctx, http.MethodGet, "http://"+addr+path, token)
+			resp, err = adminRequest(ctx, http.MethodGet, "http://"+addr+path, token)
 		}
 	}
-	return adminAnswer(addr, resp, err)
+	return adminBody(addr, resp, err)
 }
 
 // adminPost sends a POST request, with a token of the write scope, to the admin listener and
@@ -74,16 +74,16 @@ func adminPost(ctx context.Context, flag, path string, answer proto.Message) err
 		// Without a host there is no token file. The error of the request says more than this one.
 		token = ""
 	}
-	resp, err := adminAsk(ctx, http.MethodPost, "http://"+addr+path, token)
-	body, err := adminAnswer(addr, resp, err)
+	resp, err := adminRequest(ctx, http.MethodPost, "http://"+addr+path, token)
+	body, err := adminBody(addr, resp, err)
 	if err != nil {
 		return err
 	}
 	return readAnswer(body, path, answer)
 }
 
-// adminRead reads the answer to a GET request for path into answer.
-func adminRead(ctx context.Context, flag, path string, answer proto.Message) error {
+// adminGetMessage reads the answer to a GET request for path into answer.
+func adminGetMessage(ctx context.Context, flag, path string, answer proto.Message) error {
 	body, err := adminGet(ctx, flag, path)
 	if err != nil {
 		return err
@@ -117,9 +117,9 @@ func refusalCode(status int) int {
 	return exitFailure
 }
 
-// adminAnswer returns the body of a response with status 200. Any other response is an error with
+// adminBody returns the body of a response with status 200. Any other response is an error with
 // the text of the host.
-func adminAnswer(addr string, resp *http.Response, err error) (io.ReadCloser, error) {
+func adminBody(addr string, resp *http.Response, err error) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, &failure{exitUnavailable, fmt.Errorf("no host answers at %s: %w", addr, err)}
 	}
@@ -142,7 +142,7 @@ func adminAnswer(addr string, resp *http.Response, err error) (io.ReadCloser, er
 	}
 }
 
-func adminAsk(ctx context.Context, method, url, token string) (*http.Response, error) {
+func adminRequest(ctx context.Context, method, url, token string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
 		return nil, err

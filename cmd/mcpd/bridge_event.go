@@ -30,7 +30,7 @@ func (b *bridge) event(in transport.Inbound) (e reconnect.Event, ok bool) {
 	switch {
 	case in.Err != nil:
 		e = b.failure(in.Err, in.Written)
-		e.Op, e.ID = reconnect.Failed, in.Related
+		e.Op, e.ID = reconnect.Failed, in.RequestID
 	case in.Message.Method == "":
 		e = reconnect.Event{Op: reconnect.Answer, Message: in.Message}
 		if in.Message.Error != nil && stopping(in.Message.Error) {
@@ -41,7 +41,7 @@ func (b *bridge) event(in transport.Inbound) (e reconnect.Event, ok bool) {
 			}
 		}
 	default:
-		e = reconnect.Event{Op: reconnect.HostSent, ID: in.Related, Message: in.Message}
+		e = reconnect.Event{Op: reconnect.HostSent, ID: in.RequestID, Message: in.Message}
 	}
 	return e, true
 }

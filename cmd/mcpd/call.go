@@ -121,7 +121,7 @@ func (c calling) call(ctx context.Context, out io.Writer, tool string, args []st
 	if err != nil {
 		return err
 	}
-	p := &peer{up: up, endpoint: c.endpoint, side: c.side}
+	p := &callClient{up: up, endpoint: c.endpoint, messages: c.side}
 	defer p.close()
 	if err := p.handshake(ctx); err != nil {
 		return unreachable(c.endpoint, err)

@@ -39,11 +39,11 @@ func chaosListCommand() *cobra.Command {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "Experiments")
 			for _, e := range experiment.Library() {
-				fmt.Fprintf(w, "  %s\t%s\t%s\n", e.Name, strings.Join(e.Catalogue, " "), e.Title)
+				fmt.Fprintf(w, "  %s\t%s\t%s\n", e.Name, strings.Join(e.CatalogueIDs, " "), e.Title)
 			}
 			fmt.Fprintln(w, "\nKinds of faults")
 			for _, k := range faults.Kinds {
-				fmt.Fprintf(w, "  %s\t%s\t%s\n", k.Name, strings.Join(k.Rows, " "), k.Description)
+				fmt.Fprintf(w, "  %s\t%s\t%s\n", k.Name, strings.Join(k.CatalogueIDs, " "), k.Description)
 			}
 			return w.Flush()
 		},
@@ -115,8 +115,8 @@ func readExperiment(name string) (experiment.Experiment, []byte, error) {
 	return e, data, nil
 }
 
-// chaosTarget says which tenants play which roles, and the seed of random choices.
-type chaosTarget struct {
+// chaosOptions says which tenants play which roles, and the seed of random choices.
+type chaosOptions struct {
 	admin      string
 	target     string
 	bystanders []string
@@ -124,7 +124,7 @@ type chaosTarget struct {
 	short      bool
 }
 
-func (c *chaosTarget) flags(cmd *cobra.Command) {
+func (c *chaosOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.admin, "admin", "",
 		"address of the admin listener (default $MCPD_ADMIN, "+defaultAdmin+")")
@@ -139,7 +139,7 @@ func (c *chaosTarget) flags(cmd *cobra.Command) {
 }
 
 // plan assigns the roles of an experiment to the rows of a host.
-func (c *chaosTarget) plan(e experiment.Experiment, tree faults.Tree) (experiment.Experiment,
+func (c *chaosOptions) plan(e experiment.Experiment, tree faults.Tree) (experiment.Experiment,
 	experiment.Roles, []experiment.Strike, error) {
 	if c.short {
 		e = e.Short()
@@ -151,12 +151,12 @@ func (c *chaosTarget) plan(e experiment.Experiment, tree faults.Tree) (experimen
 	if err != nil {
 		return e, roles, nil, err
 	}
-	strikes, err := e.Outline(tree, roles, c.seed)
+	strikes, err := e.DraftSchedule(tree, roles, c.seed)
 	return e, roles, strikes, err
 }
 
 func chaosPlanCommand() *cobra.Command {
-	var c chaosTarget
+	var c chaosOptions
 	var file string
 	cmd := &cobra.Command{
 		Use:   "plan NAME|FILE",

@@ -26,7 +26,7 @@ import (
 
 // chaosRun holds the options of mcpd chaos run.
 type chaosRun struct {
-	chaosTarget
+	chaosOptions
 	mcp       string
 	keys      []string
 	report    string

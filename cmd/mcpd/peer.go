@@ -18,15 +18,15 @@ import (
 	"mcpd/transport"
 )
 
-// peer is a client that sends one request at a time.
-type peer struct {
+// callClient is a client that sends one request at a time.
+type callClient struct {
 	up       transport.Upstream
 	endpoint string    // the URL of up, for errors
-	side     io.Writer // for progress and log messages
+	messages io.Writer // for progress and log messages
 	last     uint64
 }
 
-func (p *peer) handshake(ctx context.Context) error {
+func (p *callClient) handshake(ctx context.Context) error {
 	ask := protocol.InitializeParams{
 		Version: protocol.LatestLegacy.String(),
 		Info:    protocol.Implementation{Name: "mcpd call", Version: build().Version},
@@ -37,24 +37,24 @@ func (p *peer) handshake(ctx context.Context) error {
 	}
 	r, err := protocol.ParseInitializeResult(result)
 	if err != nil {
-		return p.failed(err)
+		return p.unusable(err)
 	}
 	v, err := protocol.Negotiation{}.Accept(r.Version)
 	if err != nil {
-		return p.failed(err)
+		return p.unusable(err)
 	}
 	p.up.Negotiated(v)
 	return p.up.Send(ctx, jsonrpc.Notification("notifications/initialized", nil))
 }
 
-// failed returns an error for a server that answers but cannot be used.
-func (p *peer) failed(err error) error {
+// unusable returns an error for a server that answers but cannot be used.
+func (p *callClient) unusable(err error) error {
 	return &failure{exitFailure, fmt.Errorf("%s: %w", p.endpoint, err)}
 }
 
 // request sends one request and reads messages until its answer arrives. Other messages are shown
 // or refused.
-func (p *peer) request(ctx context.Context, method string,
+func (p *callClient) request(ctx context.Context, method string,
 	params jsontext.Value) (jsontext.Value, error) {
 	p.last++
 	id := jsonrpc.IntID(p.last)
@@ -66,7 +66,7 @@ func (p *peer) request(ctx context.Context, method string,
 		switch {
 		case err != nil:
 			return nil, err
-		case in.Err != nil && in.Related == id:
+		case in.Err != nil && in.RequestID == id:
 			return nil, in.Err
 		case in.Message.ID == id && in.Message.Error != nil:
 			return nil, in.Message.Error
@@ -81,7 +81,7 @@ func (p *peer) request(ctx context.Context, method string,
 
 // handleOther handles other messages of a server. This client declared no capabilities, so it
 // accepts no request but ping.
-func (p *peer) handleOther(ctx context.Context, m jsonrpc.Message) error {
+func (p *callClient) handleOther(ctx context.Context, m jsonrpc.Message) error {
 	switch {
 	case m.Kind() == jsonrpc.KindRequest && m.Method == "ping":
 		return p.up.Send(ctx, jsonrpc.Response(m.ID, nil))
@@ -96,16 +96,16 @@ func (p *peer) handleOther(ctx context.Context, m jsonrpc.Message) error {
 		if len(total) > 0 {
 			of = " of " + string(total)
 		}
-		fmt.Fprintf(p.side, "progress %s%s %s\n", progress, of, telemetry.Clean(text, 200))
+		fmt.Fprintf(p.messages, "progress %s%s %s\n", progress, of, telemetry.Clean(text, 200))
 	case m.Method == "notifications/message":
 		level, _ := jsonedit.GetString(m.Params, "level")
 		data, _ := jsonedit.Get(m.Params, "data")
-		fmt.Fprintf(p.side, "%s %s\n", level, telemetry.Clean(string(data), 1000))
+		fmt.Fprintf(p.messages, "%s %s\n", level, telemetry.Clean(string(data), 1000))
 	}
 	return nil
 }
 
-func (p *peer) close() {
+func (p *callClient) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	// The call is over, so an error about the session does not matter.
@@ -114,7 +114,8 @@ func (p *peer) close() {
 
 // arguments reads name=value pairs according to the tool's schema: text for a string, JSON for
 // anything else.
-func (p *peer) arguments(ctx context.Context, tool string, pairs []string) (jsontext.Value, error) {
+func (p *callClient) arguments(ctx context.Context, tool string,
+	pairs []string) (jsontext.Value, error) {
 	arguments := jsontext.Value("{}")
 	if len(pairs) == 0 {
 		return arguments, nil
@@ -168,7 +169,7 @@ func fits(text jsontext.Value, kind string) bool {
 }
 
 // properties returns the properties of the tool's input schema.
-func (p *peer) properties(ctx context.Context, tool string) (jsontext.Value, error) {
+func (p *callClient) properties(ctx context.Context, tool string) (jsontext.Value, error) {
 	cursor, pages := jsontext.Value(nil), protocol.Pages{}
 	// The bound stops the reading when the cursors of a server never end.
 	for range 100 {

@@ -28,7 +28,7 @@ func TestToolIsLookedForUpToTheEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &peer{up: up, endpoint: host.URL}
+		p := &callClient{up: up, endpoint: host.URL}
 		defer p.close()
 		_, err = p.properties(t.Context(), "b")
 		if err == nil || !strings.Contains(err.Error(), `there is no tool "b"`) || len(e.got) != pages {

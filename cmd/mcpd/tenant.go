@@ -52,7 +52,7 @@ func settled(ctx context.Context, flag string, t *mcpdv1.Tenant) (state string) 
 		case <-time.After(transitionTimeout / 100):
 		}
 		var all mcpdv1.TenantList
-		if adminRead(ctx, flag, "/admin/v1/tenants", &all) != nil {
+		if adminGetMessage(ctx, flag, "/admin/v1/tenants", &all) != nil {
 			return state
 		}
 		for _, now := range all.GetTenants() {

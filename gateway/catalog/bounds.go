@@ -51,7 +51,7 @@ type Cut struct {
 	Reason Reason
 	// Count is the number of items, as far as they have been seen.
 	Count int
-	// First is the name or ClientURI of one of them, if it could be read.
+	// First is the name or URI of one of them, if it could be read.
 	First string
 }
 

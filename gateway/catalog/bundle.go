@@ -25,7 +25,7 @@ const (
 type schemaLibrary struct {
 	// by has the schemas by $id, for each member of the tool.
 	by map[string]map[document]jsontext.Value
-	// left is the rest of MaxBundled.
+	// remaining is the rest of MaxBundled.
 	remaining int
 }
 

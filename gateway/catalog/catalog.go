@@ -12,7 +12,7 @@ import (
 // MaxName bounds a name in bytes.
 const MaxName = 1 << 10
 
-// MaxMatched bounds how many templates of a server are tried for a ClientURI that is not listed.
+// MaxMatched bounds how many templates of a server are tried for a URI that is not listed.
 // Trying so many takes 25 ms if all of them are made to be slow.
 const MaxMatched = 100
 
@@ -22,7 +22,7 @@ type Server struct {
 	Name  string
 	Items [kindCount][]jsontext.Value // by Kind
 	// Pending says that the server has not listed its resources yet and may still do so. Until then
-	// no later server keeps a ClientURI or a template unchanged, because this server might have the
+	// no later server keeps a URI or a template unchanged, because this server might have the
 	// same.
 	Pending bool
 	// Prepared, if not nil, caches the converted Items. No single item may be missing from a list
@@ -34,7 +34,7 @@ type Server struct {
 type Problem struct {
 	Server string
 	Kind   Kind
-	Item   string // name or ClientURI, if it could be read
+	Item   string // name or URI, if it could be read
 	Why    string
 }
 
@@ -60,9 +60,9 @@ type Router struct {
 	order []string
 	// pending are the servers whose Server.Pending is true.
 	pending []string
-	// cut maps external names that cannot be split to their origins.
+	// renamed maps external names that cannot be split to their origins.
 	renamed [kindCount]map[string]origin
-	// owners maps a listed ClientURI to the server for which it is listed without a server's name.
+	// owners maps a listed URI to the server for which it is listed without a server's name.
 	owners    map[string]string
 	templates []routed
 	// templateCount counts the templates to try, by server.
@@ -79,7 +79,7 @@ type routed struct {
 }
 
 // New makes the catalog of servers in the order of the configuration. The order decides which
-// server keeps a ClientURI that two servers have.
+// server keeps a URI that two servers have.
 func New(servers []Server) *Catalog {
 	c := newCatalog(servers)
 	for _, k := range Kinds() {
@@ -168,7 +168,7 @@ func (c *Catalog) convert(s Server, k Kind, taken map[string]bool) Part {
 	return out
 }
 
-// nameOf returns the name or ClientURI of an item, or the reason why the item cannot be listed.
+// nameOf returns the name or URI of an item, or the reason why the item cannot be listed.
 func nameOf(k Kind, item jsontext.Value) (name, reason string) {
 	switch {
 	case len(item) > MaxItem:
@@ -178,7 +178,7 @@ func nameOf(k Kind, item jsontext.Value) (name, reason string) {
 	}
 	name, ok := jsonedit.GetString(item, kinds[k].key)
 	switch {
-	case !ok || name == "" && k > Prompts: // An empty ClientURI is not accepted.
+	case !ok || name == "" && k > Prompts: // An empty URI is not accepted.
 		return "", "an item has no " + kinds[k].key
 	case k <= Prompts && len(name) > MaxName || len(name) > MaxURI:
 		return name[:64], "its " + kinds[k].key + " is too long"
@@ -242,13 +242,13 @@ func (c *Catalog) namer(server string, k Kind, items []jsontext.Value,
 	}
 }
 
-// keepsURI reports whether a ClientURI or template of a server stays unchanged in the list of all
+// keepsURI reports whether a URI or template of a server stays unchanged in the list of all
 // servers.
 func (c *Catalog) keepsURI(uri string, taken bool) bool {
 	return !taken && len(c.pending) == 0 && !begins(uri, scheme) && !isPage(uri)
 }
 
-// placeResource finds the external ClientURI of a resource. A page, and a ClientURI that some
+// placeResource finds the external URI of a resource. A page, and a URI that some
 // clients cannot parse, are listed with their server's name. Their own URIs are understood as well.
 func (c *Catalog) placeResource(server, uri string) string {
 	_, taken := c.owners[uri]

@@ -14,7 +14,7 @@ import (
 	"mcpd/protocol/jsonedit"
 )
 
-// offer is a server whose items have only a name or a ClientURI.
+// offer is a server whose items have only a name or a URI.
 func offer(name string, items map[Kind][]string) Server {
 	s := Server{Name: name}
 	for k, names := range items {
@@ -123,7 +123,7 @@ func TestOrderIsThatOfTheServers(t *testing.T) {
 	}
 }
 
-// A ClientURI that two servers have stays with the first. The URIs of the others are wrapped, and
+// A URI that two servers have stays with the first. The URIs of the others are wrapped, and
 // the wrapped form is accepted for all.
 func TestClashingResources(t *testing.T) {
 	c := New([]Server{
@@ -147,12 +147,12 @@ func TestClashingResources(t *testing.T) {
 	for _, row := range []struct{ uri, server, own string }{
 		{"file:///x", "a", "file:///x"},
 		{"mcpd://b/file%3A%2F%2F%2Fx", "b", "file:///x"},
-		// The ClientURI leads to a, not to c, which listed exactly this ClientURI.
+		// The URI leads to a, not to c, which listed exactly this URI.
 		{"mcpd://a/file%3A%2F%2F%2Fx", "a", "file:///x"},
 		{"mcpd://b/b%3A%C3%A9", "b", "b:é"},
 		{"mcpd://c/mcpd%3A%2F%2Fa%2Ffile%253A%252F%252F%252Fx", "c", "mcpd://a/file%3A%2F%2F%2Fx"},
 		{"mcpd://b/anything%3Aat-all", "b", "anything:at-all"},
-		// The ClientURI is an expansion of b's template, and is passed on as it is.
+		// The URI is an expansion of b's template, and is passed on as it is.
 		{"mcpd://b/file:///a%2Fb", "b", "file:///a%2Fb"},
 		// The first template that matches decides.
 		{"file:///other", "a", "file:///other"},
@@ -242,7 +242,7 @@ func TestRequestsFindTheirServer(t *testing.T) {
 	}
 }
 
-// A ClientURI that some clients cannot parse is listed with its server's name. The original
+// A URI that some clients cannot parse is listed with its server's name. The original
 // ClientURI is accepted too.
 func TestURIsThatClientsCannotParse(t *testing.T) {
 	c := New([]Server{
@@ -275,7 +275,7 @@ func TestURIsThatClientsCannotParse(t *testing.T) {
 	}
 }
 
-// The URL parser of the Python SDK gives the same answer for each ClientURI.
+// The URL parser of the Python SDK gives the same answer for each URI.
 func TestParses(t *testing.T) {
 	for uri, want := range map[string]bool{
 		"a://ok": true, "a:": true, "a://": true, "urn:x": true, "file:///a b": true, "file://": true,
@@ -295,7 +295,7 @@ func TestParses(t *testing.T) {
 	}
 }
 
-// A ClientURI that a server mentions reaches the client in a form that leads back to the resource.
+// A URI that a server mentions reaches the client in a form that leads back to the resource.
 func TestURIsOutward(t *testing.T) {
 	c := New([]Server{
 		offer("a", map[Kind][]string{Resources: {"file:///x"}, Templates: {"db://{t}"}}),

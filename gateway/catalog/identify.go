@@ -69,7 +69,7 @@ var (
 	byElement = wordsOf("items prefixItems allOf anyOf oneOf")
 )
 
-// referring are the keywords whose value is a ClientURI of a schema. $anchor and $dynamicAnchor are
+// referring are the keywords whose value is a URI of a schema. $anchor and $dynamicAnchor are
 // not among them, because they are names within the enclosing $id.
 var referring = []string{"$ref", "$dynamicRef", "$recursiveRef"}
 
@@ -135,7 +135,7 @@ func (r *idRenamer) refers(base *url.URL, ref string) bool {
 	return path != "" && err == nil && r.ids[documentOf(to)]
 }
 
-// document is a ClientURI without its fragment, in a normal form, so that different spellings of a
+// document is a URI without its fragment, in a normal form, so that different spellings of a
 // ClientURI are equal. Validators compare URIs in such a form (RFC 3986 §6.2.2).
 type document struct{ scheme, host, path, query string }
 

@@ -1,5 +1,5 @@
 // Package catalog merges the lists of many servers into one, and maps a name in the merged list
-// back to its server. Items stay raw JSON; only the member with their name or ClientURI is
+// back to its server. Items stay raw JSON; only the member with their name or URI is
 // rewritten.
 //
 // It does not know how lists are fetched, which client requests them, or what a connection is.

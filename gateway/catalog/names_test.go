@@ -77,8 +77,8 @@ func TestPromptNamesStay(t *testing.T) {
 	}
 }
 
-// The order of the configuration decides which server owns a ClientURI. A server behind one that
-// has not listed yet owns no ClientURI, so that no ClientURI changes its owner when the earlier
+// The order of the configuration decides which server owns a URI. A server behind one that
+// has not listed yet owns no URI, so that no URI changes its owner when the earlier
 // server lists the same.
 func TestOwnersDoNotChangeWhileServersStart(t *testing.T) {
 	slow := Server{Name: "slow", Pending: true}
@@ -179,7 +179,7 @@ func TestPagesLeadToTheirServer(t *testing.T) {
 	}
 }
 
-// Every ClientURI that a server mentions, wherever the protocol allows one, reaches the client in a
+// Every URI that a server mentions, wherever the protocol allows one, reaches the client in a
 // form that leads back to the server.
 func TestEveryURIOutward(t *testing.T) {
 	c := New([]Server{
@@ -237,7 +237,7 @@ func TestEveryURIOutward(t *testing.T) {
 	}
 }
 
-// A ClientURI that leads nowhere by itself finds the server that gave it to this principal. Of
+// A URI that leads nowhere by itself finds the server that gave it to this principal. Of
 // several servers the first in the order of the configuration is chosen. The number of remembered
 // URIs is bounded and counted.
 func TestReferencesLeadBack(t *testing.T) {

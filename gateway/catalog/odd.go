@@ -20,7 +20,7 @@ const (
 type ItemIssue struct {
 	Action Action
 	Count  int
-	// First is the name or ClientURI of one of them, if it could be read.
+	// First is the name or URI of one of them, if it could be read.
 	First string
 	// Why is the fault of the first item that is left out.
 	Why string

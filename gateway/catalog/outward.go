@@ -9,8 +9,8 @@ import (
 )
 
 // ClientURI returns the ClientURI by which a client is to request a server's resource: the server's
-// own ClientURI if it leads back to the server, else the wrapped form. A web page that no server
-// lists stays unchanged, because clients fetch it themselves. A ClientURI that contains its own
+// own URI if it leads back to the server, else the wrapped form. A web page that no server
+// lists stays unchanged, because clients fetch it themselves. A URI that contains its own
 // content stays unchanged too.
 func (a *Router) ClientURI(server, uri string) string {
 	if isInline(uri) {
@@ -30,8 +30,8 @@ func (a *Router) ClientURI(server, uri string) string {
 // AnswerContext describes a request to one server, as far as the rewriting of the answer needs it.
 type AnswerContext struct {
 	Server, Method string
-	// Asked is the ClientURI that the client requested, and Own is the server's ClientURI for the same
-	// resource. Both are empty if the request has no ClientURI.
+	// Asked is the URI that the client requested, and Own is the server's URI for the same
+	// resource. Both are empty if the request has no URI.
 	ClientURI, ServerURI string
 	// OnURI, if not nil, is called with each of the server's own URIs that the client receives and
 	// that no list or template leads back from.
@@ -100,7 +100,7 @@ func MayHaveURIs(result jsontext.Value) bool {
 		bytes.Contains(result, []byte(`\u00`))
 }
 
-// Error rewrites the data of a server's error answer: the ClientURI of the resource that the error
+// Error rewrites the data of a server's error answer: the URI of the resource that the error
 // is about.
 func (a *Router) Error(r AnswerContext, data jsontext.Value) jsontext.Value {
 	if member := addressed[r.Method].member; len(member) > 0 && member[0] == "uri" {
@@ -169,7 +169,7 @@ func (o uriRewriter) withMeta(of jsontext.Value) jsontext.Value {
 	})
 }
 
-// page rewrites the ClientURI of a page. Any other ClientURI stays unchanged.
+// page rewrites the URI of a page. Any other URI stays unchanged.
 func (o uriRewriter) page(raw jsontext.Value) jsontext.Value {
 	if uri, ok := jsonedit.Unquote(raw); ok && isPage(uri) {
 		return o.uri(raw)
@@ -184,7 +184,7 @@ func (o uriRewriter) withURI(
 	return member(object, "uri", o.uri)
 }
 
-// uri rewrites one ClientURI. The resource that the client requested keeps the ClientURI that the
+// uri rewrites one URI. The resource that the client requested keeps the URI that the
 // client used.
 func (o uriRewriter) uri(raw jsontext.Value) jsontext.Value {
 	uri, ok := jsonedit.Unquote(raw)

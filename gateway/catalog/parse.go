@@ -8,11 +8,11 @@ import (
 )
 
 // schemesWithHost are the schemes whose URIs need a host (WHATWG URL §special-scheme). The host of
-// a file ClientURI may be empty.
+// a file URI may be empty.
 var schemesWithHost = []string{"http", "https", "ws", "wss", "ftp", "file"}
 
-// clientsParse reports whether the URL parsers of clients accept a ClientURI. The parser of the
-// Python SDK fails a whole list because of one ClientURI that it rejects: a relative ClientURI, or
+// clientsParse reports whether the URL parsers of clients accept a URI. The parser of the
+// Python SDK fails a whole list because of one URI that it rejects: a relative URI, or
 // one with an impossible host or port.
 func clientsParse(uri string) bool {
 	scheme, rest, found := strings.Cut(uri, ":")
@@ -61,7 +61,7 @@ func cutPort(authority string) (host string, port, ok bool) {
 }
 
 // isHost reports whether a host is valid: an IPv6 address in brackets, or a text without
-// forbidden characters (WHATWG URL §forbidden-host-code-point). A host of a web ClientURI must be a
+// forbidden characters (WHATWG URL §forbidden-host-code-point). A host of a web URI must be a
 // name or an address.
 func isHost(host string, web bool) bool {
 	if inner, ok := strings.CutPrefix(host, "["); ok {

@@ -31,7 +31,7 @@ type patternParser struct {
 	groups int // capturing groups so far
 	// named has the names of groups.
 	named map[string]bool
-	// asked are the names that are referred to.
+	// references are the names that are referred to.
 	references []string
 	// highestReference is the highest group number that is referred to.
 	highestReference int

@@ -206,7 +206,7 @@ func hasCycle(next map[place]place) bool {
 	return false
 }
 
-// unescaped decodes the ClientURI escapes that occur in JSON pointers of references. The escapes of
+// unescaped decodes the URI escapes that occur in JSON pointers of references. The escapes of
 // the pointer itself are decoded by part.
 var unescaped = strings.NewReplacer("%25", "%", "%24", "$", "%3C", "<", "%3E", ">", "%20", " ",
 	"%5B", "[", "%5D", "]")

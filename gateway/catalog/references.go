@@ -12,7 +12,7 @@ const (
 	MaxReferenceBytes = 128 << 10
 )
 
-// References remembers which server gave which ClientURI to which principal, for URIs that are in
+// References remembers which server gave which URI to which principal, for URIs that are in
 // no list and match no template. It is safe for concurrent use. Create it with NewReferences.
 type References struct {
 	// room reports whether there is room for n more bytes.
@@ -26,7 +26,7 @@ type References struct {
 
 // remembered are the references of one principal.
 type remembered struct {
-	// servers are the servers that gave a ClientURI.
+	// servers are the servers that gave a URI.
 	servers map[string][]string
 	// order has the references in the order in which they were first given.
 	order []reference
@@ -41,7 +41,7 @@ func NewReferences(room func(n int) bool, count func(n int)) *References {
 	return &References{room: room, count: count, by: map[string]*remembered{}}
 }
 
-// Add remembers that a server gave a ClientURI to a principal, if there is room.
+// Add remembers that a server gave a URI to a principal, if there is room.
 func (r *References) Add(principal, server, uri string) {
 	if r == nil || len(uri) > MaxURI || !r.room(size(uri)) {
 		return
@@ -66,7 +66,7 @@ func (r *References) Add(principal, server, uri string) {
 	r.count(own.bytes - before)
 }
 
-// size returns how many bytes count for one reference: the ClientURI and an estimate of the
+// size returns how many bytes count for one reference: the URI and an estimate of the
 // overhead.
 func size(uri string) int { return len(uri) + 64 }
 
@@ -85,7 +85,7 @@ func (own *remembered) forget() {
 	}
 }
 
-// ServerOf returns the first server in order that gave a ClientURI to a principal.
+// ServerOf returns the first server in order that gave a URI to a principal.
 func (r *References) ServerOf(principal, uri string, order []string) (server string, ok bool) {
 	if r == nil {
 		return "", false

@@ -11,7 +11,7 @@ import (
 )
 
 // Target is the destination of a request: the server, and the params as the server knows them.
-// Asked is the name or ClientURI in the request, and Name is the server's own name for it.
+// Asked is the name or URI in the request, and Name is the server's own name for it.
 type Target struct {
 	Server      string
 	Params      jsontext.Value
@@ -67,7 +67,7 @@ func NamedServer(method string, params jsontext.Value) string {
 
 // Route finds the server that a request is for. Its errors are *protocol.Error: invalid params,
 // or not found. Route panics for a method whose requests name no object. Giver, if not nil, says
-// which of several servers, in the order of the configuration, has given the client a ClientURI
+// which of several servers, in the order of the configuration, has given the client a URI
 // that leads to no server by itself.
 func (a *Router) Route(
 	method string,
@@ -145,7 +145,7 @@ func (a *Router) resource(uri string) (origin, error) {
 	return origin{}, err
 }
 
-// locate looks up a ClientURI: as a wrapped ClientURI, then as a listed one, then by the templates
+// locate looks up a URI: as a wrapped URI, then as a listed one, then by the templates
 // in order.
 func (a *Router) locate(uri string) (origin, bool) {
 	if strings.HasPrefix(uri, scheme) || strings.HasPrefix(uri, wrappedPage) {
@@ -163,7 +163,7 @@ func (a *Router) locate(uri string) (origin, bool) {
 	return origin{}, false
 }
 
-// reference looks up the object of a completion: a listed template, or else a ClientURI.
+// reference looks up the object of a completion: a listed template, or else a URI.
 func (a *Router) reference(uri string) (origin, error) {
 	for _, t := range a.templates {
 		if t.external == uri {

@@ -214,7 +214,7 @@ var definitions = map[catalog.Kind]string{
 }
 
 // plain removes the formats of strings from a schema, because no client rejects a list for the
-// format of a ClientURI.
+// format of a URI.
 func plain(value any) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -13,10 +13,10 @@ const (
 	// maxVariables bounds the expressions in a template. Each keeps the matcher in more than one
 	// state at once.
 	maxVariables = 16
-	maxMatched   = 2048 // bytes of a ClientURI that is matched against templates
+	maxMatched   = 2048 // bytes of a URI that is matched against templates
 )
 
-// template matches URIs against a ClientURI template (RFC 6570). It only decides whether a
+// template matches URIs against a URI template (RFC 6570). It only decides whether a
 // ClientURI could be an expansion of the template. It is laxer than the RFC where servers are: a
 // value may contain characters that an expansion would have encoded. Matching takes at most the
 // product of both lengths, whatever the template.
@@ -119,7 +119,7 @@ func compile(text string) (*template, error) {
 	return t, nil
 }
 
-// matches reports whether the ClientURI can be an expansion of the template. It follows all
+// matches reports whether the URI can be an expansion of the template. It follows all
 // alternatives at once: now holds the states that wait for the next byte.
 func (t *template) matches(uri string) bool {
 	if !strings.HasPrefix(uri, t.prefix) || len(uri) > maxMatched {

@@ -12,25 +12,25 @@ import (
 	"mcpd/protocol/subscription"
 )
 
-// scheme begins the URIs that name a server. A server's own ClientURI with this scheme is always
-// wrapped, because it could pose as the ClientURI of another server.
+// scheme begins the URIs that name a server. A server's own URI with this scheme is always
+// wrapped, because it could pose as the URI of another server.
 const scheme = "mcpd://"
 
 // pageScheme begins the URIs of user interfaces (MCP Apps, SEP-1865). Clients accept no other
-// scheme for them, so a page ClientURI that names its server keeps the scheme. Its authority is
+// scheme for them, so a page URI that names its server keeps the scheme. Its authority is
 // mcpd, which is reserved for the host.
 const (
 	pageScheme  = "ui://"
 	wrappedPage = pageScheme + "mcpd/"
 )
 
-// MaxURI bounds, in bytes, a resource's ClientURI that is kept. A server's longer ClientURI is not
-// listed, and a client cannot subscribe to a longer ClientURI. Any other ClientURI is bounded only
+// MaxURI bounds, in bytes, a resource's URI that is kept. A server's longer URI is not
+// listed, and a client cannot subscribe to a longer URI. Any other URI is bounded only
 // by its message.
 const MaxURI = 8 << 10
 
-// CheckURI returns an error if a client cannot subscribe to a ClientURI: if the ClientURI is too
-// long, or begins with a control character. Of a wrapped ClientURI the inner one counts.
+// CheckURI returns an error if a client cannot subscribe to a URI: if the URI is too
+// long, or begins with a control character. Of a wrapped URI the inner one counts.
 func CheckURI(uri string) error {
 	own := uri
 	if server, inner, ok := unwrap(uri); ok && len(server) <= MaxName {
@@ -48,8 +48,8 @@ func CheckURI(uri string) error {
 	)
 }
 
-// CheckSubscribedURI applies CheckURI to the ClientURI in the params of a subscription. No other
-// method keeps a client's ClientURI.
+// CheckSubscribedURI applies CheckURI to the URI in the params of a subscription. No other
+// method keeps a client's URI.
 func CheckSubscribedURI(method string, params jsontext.Value) error {
 	if method != "resources/subscribe" {
 		return nil
@@ -58,19 +58,19 @@ func CheckSubscribedURI(method string, params jsontext.Value) error {
 	return CheckURI(uri)
 }
 
-// isPage reports whether a ClientURI is the ClientURI of a user interface.
+// isPage reports whether a URI is the URI of a user interface.
 func isPage(uri string) bool {
 	return strings.HasPrefix(uri, pageScheme) && len(uri) > len(pageScheme)
 }
 
-// begins reports whether a ClientURI begins with prefix, ignoring case, because clients may change
+// begins reports whether a URI begins with prefix, ignoring case, because clients may change
 // the scheme and authority to lower case.
 func begins(uri, prefix string) bool {
 	return len(uri) >= len(prefix) && strings.EqualFold(uri[:len(prefix)], prefix)
 }
 
-// Wrap returns the form of a resource's ClientURI that names its server:
-// mcpd://{server}/{percent-encoded ClientURI}, and ui://mcpd/{server}/{rest} for ui://{rest}. The
+// Wrap returns the form of a resource's URI that names its server:
+// mcpd://{server}/{percent-encoded URI}, and ui://mcpd/{server}/{rest} for ui://{rest}. The
 // host accepts it for every resource. It lists a resource in this form if the resource's own
 // ClientURI means another resource, or is a page.
 func Wrap(server, uri string) string {
@@ -80,7 +80,7 @@ func Wrap(server, uri string) string {
 	return scheme + server + "/" + escape(uri)
 }
 
-// wrapTemplate wraps a template so that it remains a template. Its expansion is a ClientURI that
+// wrapTemplate wraps a template so that it remains a template. Its expansion is a URI that
 // was not percent-encoded, which unwrap takes as it is.
 func wrapTemplate(server, template string) string {
 	if isPage(template) {
@@ -89,7 +89,7 @@ func wrapTemplate(server, template string) string {
 	return scheme + server + "/" + template
 }
 
-// unwrap splits a wrapped ClientURI. Percent-encoding leaves no colon and every ClientURI has one,
+// unwrap splits a wrapped URI. Percent-encoding leaves no colon and every URI has one,
 // so a rest with a colon was not encoded.
 func unwrap(wrapped string) (server, uri string, ok bool) {
 	if rest, ok := strings.CutPrefix(wrapped, wrappedPage); ok {
@@ -126,13 +126,13 @@ func escape(s string) string {
 	return b.String()
 }
 
-// isWebURL reports whether clients fetch the ClientURI themselves (2025-11-25 §server/resources,
-// Common ClientURI Schemes).
+// isWebURL reports whether clients fetch the URI themselves (2025-11-25 §server/resources,
+// Common URI Schemes).
 func isWebURL(uri string) bool {
 	return begins(uri, "https://") || begins(uri, "http://")
 }
 
-// isInline reports whether a ClientURI contains its content (RFC 2397), or refers to a part of its
+// isInline reports whether a URI contains its content (RFC 2397), or refers to a part of its
 // own message (RFC 2392).
 func isInline(uri string) bool {
 	return begins(uri, "data:") || begins(uri, "cid:")

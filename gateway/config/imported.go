@@ -87,8 +87,8 @@ var ignoredKeys = []string{
 // foreign reports whether the keys of a place may be in the form of other clients.
 func (p *place) foreign() bool { return p != nil && strings.HasSuffix(p.path, "mcpServers.*") }
 
-// foreignKey handles a key that the place does not have, but that may belong to another client. kid
-// is the key that it stands for, nil if it is ignored.
+// foreignKey handles a key that the place does not have, but that may belong to another client.
+// child is the key that it stands for, nil if it is ignored.
 func (l *loader) foreignKey(n *node, name document.Name, alone bool) (child *node, known bool) {
 	_, switched := disablingKeys[name.Text]
 	switch foreign := n.place.foreign(); {

@@ -102,6 +102,7 @@ type entry struct {
 	name document.Name
 	node *node
 	y    ast.Node
+	as   string // the key as written
 }
 
 func (l *loader) keys(n *node, y ast.Node, s scope) {
@@ -130,17 +131,23 @@ func (l *loader) keys(n *node, y ast.Node, s scope) {
 		if child == nil {
 			continue
 		}
-		if slices.ContainsFunc(entries, func(e entry) bool {
+		before := slices.IndexFunc(entries, func(e entry) bool {
 			return n.each == nil && e.node.name == child.name
-		}) {
+		})
+		if before >= 0 {
+			other := pair.Name.Text
+			if other == child.name {
+				other = entries[before].as
+			}
 			l.Report(pair.Name.At, fmt.Sprintf("%s appears twice", child.name),
-				document.Printable(pair.Name.Text)+" is another name of it", "keep one")
+				document.Printable(other)+" is another name of it", "keep one")
 			continue
 		}
+		as := pair.Name.Text
 		if n.each == nil {
 			pair.Name.Text = child.name
 		}
-		entries = append(entries, entry{pair.Name, child, pair.Value})
+		entries = append(entries, entry{pair.Name, child, pair.Value, as})
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int {
 		return slices.Index(readLast, a.node.name) - slices.Index(readLast, b.node.name)

@@ -75,6 +75,10 @@ Write times like ` + "`90s` or `1h30m`, and sizes like `4MiB`" + `.
 		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s | %s |\n", k.Path, cell(k.Type.Name), def,
 			cell(k.Example), cell(k.Doc), k.Reload)
 	}
+	b.WriteString("\nEarlier names are accepted too, with a warning:\n\n")
+	for _, r := range renamedKeys {
+		fmt.Fprintf(&b, "- `%s` is now `%s`%s\n", r.old, r.now, r.hint)
+	}
 	return []byte(b.String())
 }
 

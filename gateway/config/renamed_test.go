@@ -48,7 +48,8 @@ func TestEarlierNamesAreRefused(t *testing.T) {
 		return "tenants: {acme: {servers: {s: {command: cat, " + keys + "}}}}"
 	}
 	for text, want := range map[string]string{
-		server("mute: true, allow_server_requests: true"): "allow_server_requests appears twice",
+		server("mute: true, allow_server_requests: true"): "appears twice, mute is another name of it",
+		server("allow_server_requests: true, mute: true"): "appears twice, mute is another name of it",
 		server("mute: perhaps"):                           `mute is "perhaps"`,
 		"limits: {mute: true}\n" + server(""):             `unknown key "mute"`,
 		"limits: {park_time: 0s}\n" + server(""):          `park_time is "0s"`,

@@ -44,8 +44,8 @@ func (n *node) schema() string {
 	}
 	for _, r := range renamedKeys {
 		if child := n.find(r.now); child != nil {
-			children = append(children, quote(r.old)+`:{"description":`+
-				quote("earlier name of "+r.now+r.hint)+`,"deprecated":true}`)
+			children = append(children, quote(r.old)+":"+strings.TrimSuffix(child.key.Type.schema, "}")+
+				`,"description":`+quote("earlier name of "+r.now+r.hint)+`,"deprecated":true}`)
 		}
 	}
 	kind := `["object","null"]`

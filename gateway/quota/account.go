@@ -37,7 +37,7 @@ func (a *Account) Set(k Kind, n int) {
 	a.total.Add(int64(n) - a.kinds[k].Swap(int64(n)))
 }
 
-// Kept returns how many bytes the tenant keeps.
+// Total returns how many bytes the tenant keeps.
 func (a *Account) Total() int64 {
 	if a == nil {
 		return 0
@@ -87,9 +87,9 @@ func (a *Account) aboveShare(n int) bool {
 	return s.Total > 0 && a.total.Load()+int64(n) > s.Guaranteed()
 }
 
-// Begins returns nil if the tenant may begin something lasting, such as a session, a task or a held
-// call. Otherwise it returns the refusal. A tenant above its share is refused while the level is
-// High or above, and every tenant while it is Exhausted.
+// CheckBegin returns nil if the tenant may begin something lasting, such as a session, a task or a
+// held call. Otherwise it returns the refusal. A tenant above its share is refused while the level
+// is High or above, and every tenant while it is Exhausted.
 func (a *Account) CheckBegin() *Refusal { return a.allows(Level.AllowsBegin, 0) }
 
 // CheckBeginEvicting is CheckBegin for a caller that can evict something else. While the tenant is
@@ -109,7 +109,7 @@ func (a *Account) CheckBeginEvicting(drop func() bool) *Refusal {
 	}
 }
 
-// Calls returns nil if the tenant may make a call of n bytes. Otherwise it returns the refusal.
+// CheckCall returns nil if the tenant may make a call of n bytes. Otherwise it returns the refusal.
 // While the level is Critical, a tenant is refused if the call would bring it above its share.
 // While it is Exhausted, every tenant is refused.
 func (a *Account) CheckCall(n int) *Refusal { return a.allows(Level.AllowsCall, n) }
@@ -214,10 +214,10 @@ func (a *Account) CheckKeep(n int) *Refusal {
 	return refusal
 }
 
-// Admits returns nil if the tenant may make a call whose n bytes are kept until the end of the
+// CheckAdmit returns nil if the tenant may make a call whose n bytes are kept until the end of the
 // call. Otherwise it returns the refusal. Counted says that the bytes are already counted. While
-// there is no room, Admits calls drop, until drop reports that it evicted nothing. Admits itself
-// counts nothing.
+// there is no room, CheckAdmit calls drop, until drop reports that it evicted nothing. CheckAdmit
+// itself counts nothing.
 func (a *Account) CheckAdmit(n int, counted bool, drop func() bool) *Refusal {
 	if a == nil {
 		return nil

@@ -73,11 +73,11 @@ func (l Level) Next(use, limit uint64) Level {
 	return max(l, next)
 }
 
-// Begins reports whether a tenant may begin a session, a task or a held call. Above says whether
-// the tenant is above its share.
+// AllowsBegin reports whether a tenant may begin a session, a task or a held call. Above says
+// whether the tenant is above its share.
 func (l Level) AllowsBegin(above bool) bool { return levels[l].begin.has(above) }
 
-// Calls reports whether a tenant may make a call. Above says whether the tenant is above its
+// AllowsCall reports whether a tenant may make a call. Above says whether the tenant is above its
 // share.
 func (l Level) AllowsCall(above bool) bool { return levels[l].call.has(above) }
 

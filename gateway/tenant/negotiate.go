@@ -13,7 +13,7 @@ import (
 type Action struct {
 	Route
 	Negotiate bool // whether the path is the negotiation itself
-	Place     negotiation.Place
+	Place     negotiation.PathKind
 	Name      string // name of a tool, or URI of a resource
 }
 
@@ -52,7 +52,7 @@ func ParseAction(escaped, query string) (a Action, ok bool) {
 			a.Name = ""
 			continue
 		}
-		if a.Place = negotiation.Place(place); !utf8.ValidString(a.Name) {
+		if a.Place = negotiation.PathKind(place); !utf8.ValidString(a.Name) {
 			a.Name = ""
 		}
 		return a, true

@@ -12,9 +12,9 @@ import (
 // load.
 func (r *Registry) Idle() bool { return r == nil || r.live.Load() == nil }
 
-// Receive is called by an actor at path before it handles msg. It returns how often to handle msg:
-// once, unless a fault changes that. It panics with an Injected value, or makes the caller wait, if
-// a fault says so.
+// BeforeReceive is called by an actor at path before it handles msg. It returns how often to handle
+// msg: once, unless a fault changes that. It panics with an Injected value, or makes the caller
+// wait, if a fault says so.
 func (r *Registry) BeforeReceive(path string, msg any) (times int) {
 	if r.Idle() {
 		return 1
@@ -51,8 +51,8 @@ func (r *Registry) receive(path string, msg any) int {
 	return times
 }
 
-// Run is called by a goroutine of an actor at path before it does anything. The tenant is the one
-// for which it works, or empty. If a fault makes it wait, it waits until ctx ends at most.
+// BeforeRoutine is called by a goroutine of an actor at path before it does anything. The tenant is
+// the one for which it works, or empty. If a fault makes it wait, it waits until ctx ends at most.
 func (r *Registry) BeforeRoutine(ctx context.Context, path, tenant string) {
 	if !r.Idle() {
 		r.run(ctx, path, tenant)

@@ -195,7 +195,7 @@ func dialOldHTTP(t *testing.T, at string, v protocol.Version) messageCarrier {
 	}
 	events := streamable.NewReader(stream.Body, streamable.ReaderLimits{})
 	first, err := events.Next()
-	if err != nil || first.Name != "endpoint" {
+	if err != nil || first.Type != "endpoint" {
 		cancel()
 		t.Fatalf("the stream begins with %+v, %v", first, err)
 	}

@@ -96,8 +96,8 @@ func Mcpd(t testing.TB) string {
 	return binary(t, hostBinary)
 }
 
-// Broken returns the path of a host that was built with a tag that breaks it. The files with that
-// tag describe the bug.
+// BrokenHost returns the path of a host that was built with a tag that breaks it. The files with
+// that tag describe the bug.
 func BrokenHost(t testing.TB, tag string) string {
 	t.Helper()
 	return binary(t, func() (string, error) { return build("mcpd/cmd/mcpd", tag, false) })

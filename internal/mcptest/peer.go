@@ -92,14 +92,16 @@ func (p *Peer) ExpectClosed() {
 // Reply answers a request with a result.
 func (p *Peer) Reply(to jsonrpc.Message, result string) {
 	p.t.Helper()
-	p.Send(transport.Inbound{Message: jsonrpc.Response(to.ID, jsontext.Value(result)), Related: to.ID})
+	p.Send(transport.Inbound{
+		Message: jsonrpc.Response(to.ID, jsontext.Value(result)), RequestID: to.ID,
+	})
 }
 
 // Refuse answers a request with an error.
 func (p *Peer) Refuse(to jsonrpc.Message, code int64, message string) {
 	p.t.Helper()
 	p.Send(transport.Inbound{
-		Message: jsonrpc.Failure(to.ID, &jsonrpc.Error{Code: code, Message: message}), Related: to.ID,
+		Message: jsonrpc.Failure(to.ID, &jsonrpc.Error{Code: code, Message: message}), RequestID: to.ID,
 	})
 }
 
@@ -107,7 +109,7 @@ func (p *Peer) Refuse(to jsonrpc.Message, code int64, message string) {
 func (p *Peer) Notify(related jsonrpc.ID, method, params string) {
 	p.t.Helper()
 	p.Send(transport.Inbound{
-		Message: jsonrpc.Notification(method, jsontext.Value(params)), Related: related,
+		Message: jsonrpc.Notification(method, jsontext.Value(params)), RequestID: related,
 	})
 }
 
@@ -116,7 +118,7 @@ func (p *Peer) Notify(related jsonrpc.ID, method, params string) {
 func (p *Peer) Ask(related, id jsonrpc.ID, method, params string) {
 	p.t.Helper()
 	p.Send(transport.Inbound{
-		Message: jsonrpc.Request(id, method, jsontext.Value(params)), Related: related,
+		Message: jsonrpc.Request(id, method, jsontext.Value(params)), RequestID: related,
 	})
 }
 
@@ -168,7 +170,7 @@ func (p *Peer) Serve(script map[string]func(params jsontext.Value) string) {
 			if result := script[m.Method]; result != nil {
 				answer = jsonrpc.Response(m.ID, jsontext.Value(result(m.Params)))
 			}
-			if p.end.Send(context.Background(), transport.Inbound{Message: answer, Related: m.ID}) != nil {
+			if p.end.Send(context.Background(), transport.Inbound{Message: answer, RequestID: m.ID}) != nil {
 				return
 			}
 		}

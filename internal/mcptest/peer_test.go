@@ -45,7 +45,7 @@ func TestPeerPlaysAScript(t *testing.T) {
 		t.Errorf("answer %s", m.Append(nil))
 	}
 	peer.Send(transport.Inbound{
-		Related: request.ID, Control: transport.CloseStream{Retry: time.Second},
+		RequestID: request.ID, Control: transport.CloseStream{Retry: time.Second},
 	})
 	if got, want := <-controls, any(transport.CloseStream{Retry: time.Second}); got != want {
 		t.Errorf("control = %v, want %v", got, want)

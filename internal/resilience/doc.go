@@ -14,6 +14,6 @@
 // beside calls without one. It prints a table and keeps the table in results.
 //
 // After each case the host must hold what it held before: processes, descriptors, sessions,
-// subscriptions and goroutines. See passing for the goroutines that are not counted. Servers
+// subscriptions and goroutines. See uncounted for the goroutines that are not counted. Servers
 // behind npx are included where npx is installed.
 package resilience

@@ -10,8 +10,8 @@ import (
 	"mcpd/protocol/mrtr"
 )
 
-// Sink identifies a request of the client. The owner of the call numbers them from 1. Each request
-// gets exactly one of Publish, Deliver and Refuse. A cancelled request gets at most one.
+// RequestNumber identifies a request of the client. The owner of the call numbers them from 1. Each
+// request gets exactly one of Publish, Deliver and Refuse. A cancelled request gets at most one.
 type RequestNumber uint64
 
 // Request is a request of the client without its params.

@@ -15,7 +15,7 @@ type Message struct {
 	Error  *Error         // of a failed response
 
 	elided jsontext.Value // see Elided; empty if no value is long
-	names  nameSet        // see May
+	names  nameSet        // see MayHave
 }
 
 // Elided returns the params of a request or notification, or the result of a response, with long

@@ -58,8 +58,8 @@ func TestMayMissesNoMember(t *testing.T) {
 	})
 }
 
-// For a call with the usual members, May denies the members that the host looks for in every call
-// and that most calls lack.
+// For a call with the usual members, MayHave denies the members that the host looks for in every
+// call and that most calls lack.
 func TestMayTellsUsualMembersApart(t *testing.T) {
 	m, err := jsonrpc.Decode([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call",`+
 		`"params":{"name":"a","arguments":{"task":1}}}`), jsonrpc.Limits{})

@@ -150,7 +150,7 @@ func Example() {
 	var rules Rules
 	rules.Requires[Tool], _ = ParseNeed("sampling")
 	rules.Requires[Subscription], _ = ParseNeed("notifications")
-	for _, place := range []Place{Tool, Resource, Subscription} {
+	for _, place := range []PathKind{Tool, Resource, Subscription} {
 		fmt.Println(rules.Allows(place, c))
 	}
 	// Output:

@@ -28,7 +28,7 @@ var mcpCapabilities = []string{Sampling, "elicitation", "roots"}
 type offer struct {
 	name, description string
 	path              string // the path that uses it
-	place             Place
+	place             PathKind
 	rule              bool   // the rule of place decides who may use it
 	needs             string // the capability that the MCP servers must have declared; "" for none
 }

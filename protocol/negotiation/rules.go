@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Place is a kind of path of the negotiation API, to which rules apply.
-type Place uint8
+// PathKind is a kind of path of the negotiation API, to which rules apply.
+type PathKind uint8
 
 // The places.
 const (
-	Tool Place = iota
+	Tool PathKind = iota
 	Resource
 	Subscription
 
@@ -31,7 +31,7 @@ type Rules struct {
 // Allows reports whether a client may use a place. A nil client is one that did not negotiate. If
 // the answer is false, need is the capability that the client has to declare. A zero need then
 // means that the client has to negotiate.
-func (r Rules) Allows(p Place, c *Client) (need Need, ok bool) {
+func (r Rules) Allows(p PathKind, c *Client) (need Need, ok bool) {
 	switch {
 	case c == nil && r.Required:
 		return Need{}, false

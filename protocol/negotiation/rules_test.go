@@ -31,7 +31,7 @@ func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		rules  Rules
-		place  Place
+		place  PathKind
 		client *Client
 		need   string
 		ok     bool

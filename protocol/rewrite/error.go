@@ -148,7 +148,7 @@ func located(data, params jsontext.Value) jsontext.Value {
 	if !ok {
 		return data
 	}
-	if data.Kind() != '{' { // putContent an object has a place for a member
+	if data.Kind() != '{' { // only an object has a place for a member
 		more := data
 		data = nil
 		if len(more) > 0 {

@@ -63,7 +63,7 @@ type member struct {
 	of      object           // type of the value, or of each element of an array
 	oldName string           // name in revisions without the feature renamed; empty if never renamed
 	renamed protocol.Feature
-	// Hop says that the member is meaningful only between two direct peers. It is therefore also
+	// hopByHop says that the member is meaningful only between two direct peers. It is therefore also
 	// removed if the source revision lacks it.
 	hopByHop bool
 }

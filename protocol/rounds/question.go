@@ -27,7 +27,7 @@ type question struct {
 // open reports whether the client was asked and has not answered.
 func (q question) open() bool { return !q.deadline.IsZero() && len(q.answer) == 0 }
 
-// visit is a page for the user to visit. The user consents only once, although the server asks
+// pageVisit is a page for the user to visit. The user consents only once, although the server asks
 // again until the visit is complete.
 type pageVisit struct{ key, url, id string }
 

@@ -54,7 +54,7 @@ const (
 	Tell                  // the task has changed; Params: the server's notification, if any
 	Release               // the server is no longer needed
 	Arm                   // set the timer
-	Forget                // removeQuestions the task
+	Forget                // drop the task
 )
 
 // Effect is one action for the caller of Step. The comment of each field names the effects that use

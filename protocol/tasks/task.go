@@ -84,7 +84,7 @@ func (t *Task) Bytes() int {
 	return n
 }
 
-// Made is the creation time of the task.
+// Created is the creation time of the task.
 func (t *Task) Created() time.Time { return t.created }
 
 // Expires is the time at which the task is dropped, in any state.

@@ -11,7 +11,7 @@ import (
 // stuckWorker blocks in a *failer message until gate is closed. Then it runs after, whose calls
 // must not have an effect any more.
 func stuckWorker(gate chan struct{}, after func(*Process)) Start {
-	return scriptOf(script{receive: func(p *Process, msg any) error {
+	return scriptWorker(script{receive: func(p *Process, msg any) error {
 		if _, ok := msg.(*failer); ok {
 			<-gate
 			after(p)
@@ -37,10 +37,10 @@ func TestIsolatedWorkerHasNoEffect(t *testing.T) {
 			panic("and a crash for good measure")
 		})
 		r.tree, r.err = r.sys.Start(context.Background(), "top",
-			one(Child{ID: "a", Shutdown: time.Second, Start: stuck}))
+			oneChild(Child{ID: "a", Shutdown: time.Second, Start: stuck}))
 		ref, top := r.ref("a"), r.tree.Ref()
 		watcher := make(chan Down, 1)
-		if _, err := StartChild(context.Background(), top, Child{ID: "w", Start: scriptOf(script{
+		if _, err := StartChild(context.Background(), top, Child{ID: "w", Start: scriptWorker(script{
 			init:    func(p *Process) error { p.Monitor(ref); return nil },
 			receive: func(_ *Process, msg any) error { watcher <- msg.(Down); return nil },
 		})}); err != nil {
@@ -77,7 +77,7 @@ func TestIsolatedWorkerHasNoEffect(t *testing.T) {
 		}
 		close(gate)
 		synctest.Wait()
-		tell(t, ref, func(p *Process) error {
+		runInActor(t, ref, func(p *Process) error {
 			if p.CarriedState() != nil || p.Incarnation() != 2 {
 				t.Errorf("carried state %v in incarnation %d", p.CarriedState(), p.Incarnation())
 			}
@@ -104,11 +104,11 @@ func TestAStuckInitIsAbandonedAndTriedAgain(t *testing.T) {
 				return nil
 			}}
 		})
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{
+		r.tree, r.err = r.sys.Start(context.Background(), "top", oneChild(Child{
 			ID: "a", StartTimeout: 3 * time.Second, Start: start,
 		}))
 		ref := r.ref("a")
-		tell(t, ref, func(*Process) error { return errTest })
+		runInActor(t, ref, func(*Process) error { return errTest })
 		waiting := &failer{}
 		_ = ref.Send(waiting)
 		time.Sleep(3 * time.Second)
@@ -138,13 +138,13 @@ func TestAnAbandonedSupervisorTakesItsSubtreeAlong(t *testing.T) {
 		gate := make(chan struct{})
 		r := newRig(t)
 		sub := Spec{Children: []Child{
-			{ID: "b", Start: scriptOf(script{})},
+			{ID: "b", Start: scriptWorker(script{})},
 			{ID: "t", Start: Supervisor(Spec{Children: []Child{
 				{ID: "c", Shutdown: Infinity, Start: stuckWorker(gate, func(*Process) {})},
 			}})},
 		}}
 		r.tree, r.err = r.sys.Start(context.Background(), "top", Spec{Children: []Child{
-			{ID: "a", Start: scriptOf(script{})},
+			{ID: "a", Start: scriptWorker(script{})},
 			{ID: "s", Shutdown: 2 * time.Second, Start: Supervisor(sub)},
 		}})
 		b, c := r.ref("s/b"), r.ref("s/t/c")
@@ -181,11 +181,11 @@ func TestAnAbandonedSupervisorStartsNothing(t *testing.T) {
 		gate := make(chan struct{})
 		r := newRig(t)
 		slow := Supervisor(Spec{Children: []Child{
-			{ID: "b", Start: scriptOf(script{init: func(*Process) error { <-gate; return nil }})},
-			{ID: "c", Start: scriptOf(script{})},
+			{ID: "b", Start: scriptWorker(script{init: func(*Process) error { <-gate; return nil }})},
+			{ID: "c", Start: scriptWorker(script{})},
 		}})
 		r.tree, r.err = r.sys.Start(context.Background(), "top", Spec{
-			Children: []Child{{ID: "a", Start: scriptOf(script{})}},
+			Children: []Child{{ID: "a", Start: scriptWorker(script{})}},
 		})
 		var err error
 		go func() {
@@ -215,8 +215,8 @@ func TestAnAbandonedSupervisorStartsNothing(t *testing.T) {
 
 // Actions that an abandoned supervisor may be about to do are refused row by row.
 func TestRowsObeyOnlyTheirSupervisor(t *testing.T) {
-	bubble(t, one(Child{
-		ID: "s", Start: Supervisor(Spec{Children: []Child{{ID: "a", Start: scriptOf(script{})}}}),
+	runTree(t, oneChild(Child{
+		ID: "s", Start: Supervisor(Spec{Children: []Child{{ID: "a", Start: scriptWorker(script{})}}}),
 	}),
 		func(t *testing.T, r *rig) {
 			s, a := r.ref("s").row, r.ref("s/a").row

@@ -33,7 +33,7 @@ func TestDetachThatEndsItsGoroutineCrashesTheSupervisor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var told error
 			handled := false
-			c.child.Start = scriptOf(script{init: func(p *Process) error {
+			c.child.Start = scriptWorker(script{init: func(p *Process) error {
 				if p.Incarnation() == 1 {
 					p.SetCarriedState(runaway{&told})
 				}
@@ -41,9 +41,9 @@ func TestDetachThatEndsItsGoroutineCrashesTheSupervisor(t *testing.T) {
 			}, receive: func(*Process, any) error { handled = true; return nil }})
 			below := Spec{
 				Intensity: Intensity{10, time.Hour},
-				Children:  []Child{c.child, {ID: "b", Start: scriptOf(script{})}},
+				Children:  []Child{c.child, {ID: "b", Start: scriptWorker(script{})}},
 			}
-			bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
+			runTree(t, oneChild(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
 				held, waits := newHang(), &failer{}
 				send(t, r.ref("s/a"), func(*Process) error { <-held.gate; return nil }, waits)
 				synctest.Wait()
@@ -88,7 +88,7 @@ func (c *census) add(path string, n int) {
 }
 
 func (c *census) start() Start {
-	return scriptOf(script{
+	return scriptWorker(script{
 		init:      func(p *Process) error { c.add(p.Path(), 1); return nil },
 		terminate: func(p *Process, _ error) { time.Sleep(time.Second); c.add(p.Path(), -1) },
 	})
@@ -244,7 +244,7 @@ func TestAnEndThatIsBrokenOffGoesOn(t *testing.T) {
 					{ID: "a", Start: r.worker("")}, {ID: "b", Shutdown: Infinity, Start: r.worker("")},
 					{ID: "c", Start: r.worker("")}, {ID: "d", Start: r.worker("")},
 				}}
-				r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{
+				r.tree, r.err = r.sys.Start(context.Background(), "top", oneChild(Child{
 					ID: "s", Restart: Transient, Start: Supervisor(below),
 				}))
 				synctest.Wait()

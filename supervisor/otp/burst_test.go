@@ -16,7 +16,7 @@ import (
 func TestStopIsHandledBeforeTheNextMessage(t *testing.T) {
 	gate := make(chan struct{})
 	begun := 0
-	start := scriptOf(script{receive: func(p *Process, msg any) error {
+	start := scriptWorker(script{receive: func(p *Process, msg any) error {
 		if msg == "block" {
 			<-gate
 			return nil
@@ -26,7 +26,7 @@ func TestStopIsHandledBeforeTheNextMessage(t *testing.T) {
 		}
 		return nil
 	}})
-	bubble(t, one(Child{ID: "a", Restart: Temporary, Start: start}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Restart: Temporary, Start: start}), func(t *testing.T, r *rig) {
 		gate = make(chan struct{}) // made in this bubble
 		_ = r.ref("a").Send("block")
 		synctest.Wait()
@@ -62,7 +62,7 @@ func bursts(t *testing.T, seed uint64) {
 	var mu sync.Mutex // guards random and last
 	random := rand.New(rand.NewPCG(seed, 9))
 	last := map[int]int{}
-	start := scriptOf(script{receive: func(_ *Process, msg any) error {
+	start := scriptWorker(script{receive: func(_ *Process, msg any) error {
 		m, ok := msg.(*parcelled)
 		if !ok {
 			return nil // from PostWait
@@ -183,8 +183,8 @@ func (m *mailbox) wrong() string {
 			return fmt.Sprintf("slot %d of %d is empty", i, m.user.n)
 		}
 	}
-	if m.taken != room && m.next == nil || m.taken > m.limit {
-		return fmt.Sprintf("%d counted, %d wait, of %d", m.taken, room, m.limit)
+	if m.limitCount != room && m.next == nil || m.limitCount > m.limit {
+		return fmt.Sprintf("%d counted, %d wait, of %d", m.limitCount, room, m.limit)
 	}
 	return ""
 }

@@ -50,8 +50,8 @@ func TestBusyIsNotStuck(t *testing.T) {
 	defer sys.Close()
 	took := make(chan time.Duration, 1)
 	tree, err := sys.Start(t.Context(), "top",
-		one(Child{ID: "a", SoftTimeout: NoTimeout, HardTimeout: hard,
-			Start: scriptOf(script{receive: func(p *Process, _ any) error {
+		oneChild(Child{ID: "a", SoftTimeout: NoTimeout, HardTimeout: hard,
+			Start: scriptWorker(script{receive: func(p *Process, _ any) error {
 				begun := time.Now()
 				work(rounds)
 				took <- time.Since(begun)
@@ -89,7 +89,7 @@ func TestWhoNeverComesBackIsFound(t *testing.T) {
 			sys := NewSystem(Options{})
 			defer sys.Close()
 			if _, err := sys.Start(t.Context(), "top",
-				one(Child{ID: "a", HardTimeout: time.Second, Start: scriptOf(script{})})); err != nil {
+				oneChild(Child{ID: "a", HardTimeout: time.Second, Start: scriptWorker(script{})})); err != nil {
 				t.Fatal(err)
 			}
 			a, _ := sys.Whereis("top/a")
@@ -114,7 +114,7 @@ func TestWhoNeverComesBackIsFound(t *testing.T) {
 // A worker that calls Progress is not replaced as long as it does. A worker that was replaced ends
 // at its next call.
 func TestProgressIsNotStuck(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
 		send(t, r.ref("a"), func(p *Process) error {
 			for range 10 {
@@ -146,7 +146,7 @@ func TestProgressIsNotStuck(t *testing.T) {
 
 // Progress also works while a sender waits for room in the mailbox, which sets the wake-up flag.
 func TestProgressIsCountedWhileASenderWaits(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
 		var before, after stamp
 		gate := make(chan struct{})
 		send(t, r.ref("a"), func(p *Process) error {
@@ -218,7 +218,7 @@ func TestContentionIsNotCounted(t *testing.T) {
 		}})
 		defer func() { sys.Close(); time.Sleep(time.Second) }()
 		if _, err := sys.Start(t.Context(), "top",
-			one(Child{ID: "a", Start: scriptOf(script{})})); err != nil {
+			oneChild(Child{ID: "a", Start: scriptWorker(script{})})); err != nil {
 			t.Fatal(err)
 		}
 		a, _ := sys.Whereis("top/a")

@@ -14,7 +14,7 @@ type Call[Req, Resp any] struct {
 	ctx     context.Context
 	done    atomic.Bool
 	later   atomic.Bool
-	pending atomic.Pointer[pendingReplies]
+	pending atomic.Pointer[pendingCalls]
 	result  chan answer[Resp]  // set by Do
 	async   func(answer[Resp]) // set by CallAsync
 
@@ -67,7 +67,7 @@ func (c *Call[Req, Resp]) answered() bool { return c.done.Load() }
 
 func (c *Call[Req, Resp]) deferred() bool { return c.later.Load() }
 
-func (c *Call[Req, Resp]) trackIn(d *pendingReplies) bool {
+func (c *Call[Req, Resp]) setTracker(d *pendingCalls) bool {
 	return c.pending.CompareAndSwap(nil, d)
 }
 

@@ -2,13 +2,13 @@ package otp
 
 import "time"
 
-// carriedTrial is how long after the end of the previous incarnation a panic counts against the
+// carriedBlameTime is how long after the end of the previous incarnation a panic counts against the
 // carried state. Init and the work that it starts are over by then. The time is far less than the
 // intensity window of any supervisor here.
-const carriedTrial = time.Second
+const carriedBlameTime = time.Second
 
-// carriedTries is how many incarnations in a row may panic within carriedTrial before the next one
-// starts without the carried state. One panic may be chance and two a coincidence. With more, a
+// carriedTries is how many incarnations in a row may panic within carriedBlameTime before the next
+// one starts without the carried state. One panic may be chance and two a coincidence. With more, a
 // usual intensity of 5 restarts would be used up first.
 const carriedTries = 3
 
@@ -41,7 +41,8 @@ const (
 // creates one in Init and crashes with it each time is just as bad.
 func (v *supervisor) blame(k *childRecord, e *childExit) blame {
 	rep := e.report
-	if rep == nil || len(rep.PCs) == 0 || !k.restarted || rep.At.Sub(k.driver.ended) >= carriedTrial {
+	if rep == nil || len(rep.PCs) == 0 || !k.restarted ||
+		rep.At.Sub(k.driver.ended) >= carriedBlameTime {
 		return blameNone
 	}
 	r := k.driver.row

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// will is carried state.
-type will struct{ dropped []error }
+// abandonRecorder is carried state.
+type abandonRecorder struct{ dropped []error }
 
-func (h *will) Abandon(reason error) { h.dropped = append(h.dropped, reason) }
+func (h *abandonRecorder) Abandon(reason error) { h.dropped = append(h.dropped, reason) }
 
-func (r *rig) dropped() (list []string) {
+func (r *rig) droppedEvents() (list []string) {
 	for _, e := range ofType[StateDropped](r) {
 		list = append(list, fmt.Sprintf("%s#%d %s", e.Path, e.Incarnation, e.Reason))
 	}
@@ -33,8 +33,8 @@ func TestCarriedStateThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := &will{}
-			start := scriptOf(script{
+			h := &abandonRecorder{}
+			start := scriptWorker(script{
 				init: func(p *Process) error {
 					if p.CarriedState() != nil {
 						poison(p)
@@ -45,17 +45,18 @@ func TestCarriedStateThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
 			})
 			spec := Spec{
 				Intensity: Intensity{5, 10 * time.Second},
-				Children:  []Child{{ID: "a", Start: start}, {ID: "b", Start: scriptOf(script{})}},
+				Children:  []Child{{ID: "a", Start: start}, {ID: "b", Start: scriptWorker(script{})}},
 			}
-			bubble(t, spec, func(t *testing.T, r *rig) {
-				tell(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(h); panic("crash") })
+			runTree(t, spec, func(t *testing.T, r *rig) {
+				runInActor(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(h); panic("crash") })
 				time.Sleep(time.Second)
 				synctest.Wait()
 				if got := r.state(); got != "a#5 b#1" {
 					t.Errorf("tree %s", got)
 				}
-				if len(h.dropped) != 1 || len(r.dropped()) != 1 || r.dropped()[0] != "top/a#4 crashes with it" {
-					t.Errorf("abandoned %v, events %q", h.dropped, r.dropped())
+				if len(h.dropped) != 1 || len(r.droppedEvents()) != 1 ||
+					r.droppedEvents()[0] != "top/a#4 crashes with it" {
+					t.Errorf("abandoned %v, events %q", h.dropped, r.droppedEvents())
 				}
 			})
 		})
@@ -67,22 +68,25 @@ func TestCarriedStateThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
 func TestCarriedStateIsKeptAfterOtherFailures(t *testing.T) {
 	crash := func(*Process) error { panic("message") }
 	for name, end := range map[string]func(t *testing.T, r *rig){
-		"messages": func(t *testing.T, r *rig) { tell(t, r.ref("a"), crash) },
+		"messages": func(t *testing.T, r *rig) { runInActor(t, r.ref("a"), crash) },
 		"errors": func(t *testing.T, r *rig) {
-			tell(t, r.ref("a"), func(*Process) error { return errTest })
+			runInActor(t, r.ref("a"), func(*Process) error { return errTest })
 		},
 		"late": func(t *testing.T, r *rig) {
-			tell(t, r.ref("a"), func(p *Process) error { p.After(carriedTrial, crash); return nil })
-			time.Sleep(carriedTrial)
+			runInActor(t, r.ref("a"), func(p *Process) error {
+				p.After(carriedBlameTime, crash)
+				return nil
+			})
+			time.Sleep(carriedBlameTime)
 			synctest.Wait()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := &will{}
-			spec := one(Child{ID: "a", Start: scriptOf(script{})})
+			h := &abandonRecorder{}
+			spec := oneChild(Child{ID: "a", Start: scriptWorker(script{})})
 			spec.Intensity.Restarts = 5
-			bubble(t, spec, func(t *testing.T, r *rig) {
-				tell(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(h); return nil })
+			runTree(t, spec, func(t *testing.T, r *rig) {
+				runInActor(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(h); return nil })
 				for range 4 {
 					end(t, r)
 				}
@@ -97,16 +101,18 @@ func TestCarriedStateIsKeptAfterOtherFailures(t *testing.T) {
 // Before the last restart that the intensity allows, carried state is dropped even if only messages
 // crashed: otherwise it would be lost with that of all siblings.
 func TestLastRestartIsTriedWithoutCarriedState(t *testing.T) {
-	h, other := &will{}, &will{}
+	h, other := &abandonRecorder{}, &abandonRecorder{}
 	spec := Spec{
 		Intensity: Intensity{5, time.Hour},
-		Children:  []Child{{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}},
+		Children: []Child{
+			{ID: "a", Start: scriptWorker(script{})}, {ID: "b", Start: scriptWorker(script{})},
+		},
 	}
-	bubble(t, spec, func(t *testing.T, r *rig) {
-		tell(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(h); return nil })
-		tell(t, r.ref("b"), func(p *Process) error { p.SetCarriedState(other); return nil })
+	runTree(t, spec, func(t *testing.T, r *rig) {
+		runInActor(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(h); return nil })
+		runInActor(t, r.ref("b"), func(p *Process) error { p.SetCarriedState(other); return nil })
 		for range 5 {
-			tell(t, r.ref("a"), func(*Process) error { panic(errTest) })
+			runInActor(t, r.ref("a"), func(*Process) error { panic(errTest) })
 		}
 		if len(h.dropped) != 1 || !errors.Is(h.dropped[0], errTest) || len(other.dropped) != 0 {
 			t.Errorf("abandoned %v and %v", h.dropped, other.dropped)

@@ -18,7 +18,7 @@ func (noise) Class() Class { return BestEffort }
 func (duty) Class() Class  { return Reserved }
 
 // A flood of sheddable messages leaves half of the mailbox to ordinary ones. A flood of ordinary
-// messages causes no refusal of a reserved (Reserved) one. All accepted messages are handled in the
+// messages causes no refusal of a reserved one. All accepted messages are handled in the
 // order in which they were sent.
 func TestClassDecidesHowFullAMailboxMayBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -27,14 +27,15 @@ func TestClassDecidesHowFullAMailboxMayBe(t *testing.T) {
 		gate := make(chan struct{})
 		var handled []any
 		r.tree, r.err = r.sys.Start(context.Background(), "top",
-			one(Child{ID: "a", Mailbox: 10, Start: scriptOf(script{receive: func(_ *Process, msg any) error {
-				if msg == "block" {
-					<-gate
+			oneChild(Child{ID: "a", Mailbox: 10,
+				Start: scriptWorker(script{receive: func(_ *Process, msg any) error {
+					if msg == "block" {
+						<-gate
+						return nil
+					}
+					handled = append(handled, msg)
 					return nil
-				}
-				handled = append(handled, msg)
-				return nil
-			}})}))
+				}})}))
 		ref := r.ref("a")
 		_ = ref.Send("block")
 		synctest.Wait()
@@ -85,15 +86,16 @@ func TestWhatNeedsNoRoomTakesNone(t *testing.T) {
 		defer r.close()
 		gate := make(chan struct{})
 		r.tree, r.err = r.sys.Start(context.Background(), "top",
-			one(Child{ID: "a", Mailbox: 10, Start: scriptOf(script{receive: func(p *Process, msg any) error {
-				if msg == "block" {
-					for n := range 20 {
-						p.After(time.Millisecond, common(n))
+			oneChild(Child{ID: "a", Mailbox: 10,
+				Start: scriptWorker(script{receive: func(p *Process, msg any) error {
+					if msg == "block" {
+						for n := range 20 {
+							p.After(time.Millisecond, common(n))
+						}
+						<-gate
 					}
-					<-gate
-				}
-				return nil
-			}})}))
+					return nil
+				}})}))
 		ref := r.ref("a")
 		for range 2 { // in the second round nothing is left of the first round's counts
 			_ = ref.Send("block")
@@ -126,7 +128,7 @@ func TestReservedMessageToNobodyIsRefused(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		child, _ := blocked(1)
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		r.tree, r.err = r.sys.Start(context.Background(), "top", oneChild(child))
 		ref := r.ref("a")
 		_ = r.tree.Shutdown(context.Background())
 		if err := ref.Send(duty(1)); err != ErrNoProc {

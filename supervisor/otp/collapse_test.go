@@ -12,12 +12,12 @@ import (
 func TestAnEndThatPanicsLeavesNobodyWaiting(t *testing.T) {
 	gate := make(chan struct{})
 	below := Spec{Strategy: RestForOne, Intensity: Intensity{10, time.Hour}, Children: []Child{
-		{ID: "a", Start: scriptOf(script{})},
-		{ID: "b", Shutdown: Infinity, Start: scriptOf(script{terminate: func(*Process, error) {
+		{ID: "a", Start: scriptWorker(script{})},
+		{ID: "b", Shutdown: Infinity, Start: scriptWorker(script{terminate: func(*Process, error) {
 			<-gate
 		}})},
 	}}
-	bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
 		gate = make(chan struct{})
 		waits, stopped := &failer{}, make(chan error, 1)
 		send(t, r.ref("s/a"), func(*Process) error { <-gate; return nil })
@@ -44,10 +44,10 @@ func TestAnEndThatPanicsLeavesNobodyWaiting(t *testing.T) {
 // A process that returns just before its carried state is taken does not keep the state. The
 // Abandon of the state is called at once.
 func TestCarriedStateIsAbandonedAtOnceWhenTheWorkerHasReturned(t *testing.T) {
-	h := &will{}
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+	h := &abandonRecorder{}
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
-		tell(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(h); <-gate; return nil })
+		runInActor(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(h); <-gate; return nil })
 		cut, ok := r.ref("a").row.proc.Load().replace(0, ErrStuck) // as its supervisor does
 		close(gate)
 		synctest.Wait()
@@ -63,7 +63,7 @@ func TestWhatIsStartedMeanwhileIsAbandonedToo(t *testing.T) {
 	sys := NewSystem(Options{})
 	defer sys.Close()
 	begun := make(chan struct{}, 2)
-	below := Spec{Children: []Child{{ID: "a", Start: scriptOf(script{init: func(*Process) error {
+	below := Spec{Children: []Child{{ID: "a", Start: scriptWorker(script{init: func(*Process) error {
 		begun <- struct{}{}
 		return nil
 	}})}}}

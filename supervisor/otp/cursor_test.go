@@ -92,7 +92,7 @@ func TestWhatIsGivenTogetherIsTakenOneByOne(t *testing.T) {
 		var r *rig
 		var seen []string
 		child := Child{ID: "a", Mailbox: 4,
-			Start: scriptOf(script{receive: func(p *Process, msg any) error {
+			Start: scriptWorker(script{receive: func(p *Process, msg any) error {
 				seen = append(seen, fmt.Sprint(p.Incarnation(), msg))
 				switch msg {
 				case "block":
@@ -109,7 +109,7 @@ func TestWhatIsGivenTogetherIsTakenOneByOne(t *testing.T) {
 			}})}
 		r = newRig(t)
 		defer r.close()
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		r.tree, r.err = r.sys.Start(context.Background(), "top", oneChild(child))
 		_ = r.ref("a").Send("block")
 		synctest.Wait()
 		for n := range 4 {
@@ -136,9 +136,9 @@ func TestAMailboxGivesABurstBack(t *testing.T) {
 		defer r.close()
 		gate := make(chan struct{}, 2)
 		defer func() { gate <- struct{}{} }() // for the worker that hangs
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{
+		r.tree, r.err = r.sys.Start(context.Background(), "top", oneChild(Child{
 			ID: "a", Mailbox: 1000, SoftTimeout: time.Second, HardTimeout: 2 * time.Second,
-			Start: scriptOf(script{receive: func(_ *Process, msg any) error {
+			Start: scriptWorker(script{receive: func(_ *Process, msg any) error {
 				if msg == "block" {
 					<-gate
 				}

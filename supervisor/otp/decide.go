@@ -69,7 +69,7 @@ const (
 	doDisarm                  // cancel doArm
 	doAgain                   // queue another try behind the waiting requests
 	doDelete                  // delete the child's row
-	doReply                   // answer request: with the kid's address if reason is nil
+	doReply                   // answer request: with the child's address if reason is nil
 	doReady                   // the supervisor is ready
 	doOpen                    // take requests
 	doShut                    // let requests wait

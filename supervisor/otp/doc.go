@@ -55,7 +55,7 @@
 //
 //   - Send never blocks. It returns nil, ErrNoProc or ErrOverloaded. ErrOverloaded comes at the
 //     exact bound of the mailbox. A message can have a Class with another bound: BestEffort
-//     messages leave half of the mailbox to others; reserved (Reserved) messages are never refused,
+//     messages leave half of the mailbox to others; reserved messages are never refused,
 //     because their number is bounded by the messages that were accepted before.
 //   - Do calls an actor from a plain goroutine, CallAsync from inside a worker. Both fail at once
 //     when the worker crashes on the call, stops before it, does not know it, or does not run. A
@@ -92,8 +92,8 @@
 //   - An Init that hangs is reported after SoftTimeout; its start fails after StartTimeout. A
 //     supervisor that hangs in a function it calls (the function that makes its spec, Fail,
 //     Abandon) is abandoned with everything below it, and started again.
-//   - The goroutine exists until it returns, and is counted until then (System.Hung, Node.Hung). At
-//     most MaxIsolated (64) stuck goroutines are replaced in one failure domain
+//   - The goroutine exists until it returns, and is counted until then (System.Isolated,
+//     Node.Isolated). At most MaxIsolated (64) stuck goroutines are replaced in one failure domain
 //     (Child.FailureDomain), so that one failure domain cannot use up the replacements of others. A
 //     supervisor with that many below it starts no new child. A supervisor has at most MaxStarting
 //     (64) requested starts under way at once.

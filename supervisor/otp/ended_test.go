@@ -143,7 +143,7 @@ func TestStoppedTimerKeepsNothing(t *testing.T) {
 // A callback that ends the supervisor's goroutine amid the removal of a row does not keep the row.
 func TestRemovalThatIsBrokenOffIsCarriedOut(t *testing.T) {
 	remaining := 0 // only one of its goroutines runs at a time
-	leaving := scriptOf(script{init: func(p *Process) error {
+	leaving := scriptWorker(script{init: func(p *Process) error {
 		p.SetCarriedState(walkout{&remaining})
 		return nil
 	}})
@@ -157,7 +157,7 @@ func TestRemovalThatIsBrokenOffIsCarriedOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			remaining = 0
-			bubble(t, one(Child{ID: "s", Start: Supervisor(Spec{})}), func(t *testing.T, r *rig) {
+			runTree(t, oneChild(Child{ID: "s", Start: Supervisor(Spec{})}), func(t *testing.T, r *rig) {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 				defer cancel()
 				ref, err := StartChild(ctx, r.ref("s"), Child{ID: "a", Restart: Temporary, Start: leaving})

@@ -41,9 +41,9 @@ func (m *mailbox) reconcile() {
 	m.reconciled += uint32(n)
 	for range n {
 		l := m.user.pop()
-		m.current = l.msg
+		m.currentMessage = l.msg
 		if l.counts {
-			m.taken--
+			m.limitCount--
 		}
 	}
 	if m.user.len() == 0 {

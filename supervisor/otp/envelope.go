@@ -1,7 +1,7 @@
 package otp
 
-// lazyMessage is content of a parcel whose message is determined only just before it is handled. By
-// then the envelope can be void, because nobody waits for the message any more.
+// lazyMessage is content of an envelope whose message is determined only just before it is handled.
+// By then the envelope can be void, because nobody waits for the message any more.
 type lazyMessage interface {
 	// open returns the message, or false when it is void.
 	open() (msg any, ok bool)
@@ -13,8 +13,8 @@ type envelope struct {
 	msg any
 }
 
-// Class makes a message that a process posts to itself reserved (Reserved) if its content is. A
-// Sheddable content counts as Ordinary, because what a process posts to itself is never shed.
+// Class makes a message that a process posts to itself reserved if its content is. A
+// BestEffort content counts as Ordinary, because what a process posts to itself is never shed.
 func (p *envelope) Class() Class {
 	if classOf(p.msg) == Reserved {
 		return Reserved

@@ -1,7 +1,7 @@
 package otp
 
-// lost is a message that nobody handles any more, and the reason.
-type lost struct {
+// failedMessage is a message that nobody handles any more, and the reason.
+type failedMessage struct {
 	path   string
 	msg    any
 	reason error
@@ -9,8 +9,8 @@ type lost struct {
 
 // failAll fails lost messages. It is the last action of its caller, because a Fail may end the
 // goroutine.
-func (s *System) failAll(all []lost) {
-	each(all, func(l lost) { s.fail(l.path, l.msg, l.reason) })
+func (s *System) failAll(all []failedMessage) {
+	each(all, func(l failedMessage) { s.fail(l.path, l.msg, l.reason) })
 }
 
 // each calls f with every element, even if f ends the goroutine or panics.

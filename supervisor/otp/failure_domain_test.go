@@ -77,7 +77,7 @@ func walls(d *diary) Spec {
 // still replaced by its own supervisor.
 func TestStuckGoroutinesOfAFailureDomainCostNoOther(t *testing.T) {
 	d := &diary{}
-	bubble(t, walls(d), func(t *testing.T, r *rig) {
+	runTree(t, walls(d), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
 		hung := func(id string) {
 			h := newHang()
@@ -100,20 +100,20 @@ func TestStuckGoroutinesOfAFailureDomainCostNoOther(t *testing.T) {
 			t.Errorf("tree %s", r.state())
 		}
 		if _, err := StartChild(context.Background(), r.ref("t"),
-			Child{ID: "z", Start: scriptOf(script{})}); err != nil {
+			Child{ID: "z", Start: scriptWorker(script{})}); err != nil {
 			t.Errorf("another bulkhead's neighbour: %v", err)
 		}
 		if got, want := r.sys.Isolated(), MaxIsolated+5; got != want ||
-			r.sys.domainIsolated.Load() != MaxIsolated+1 {
-			t.Errorf("%d hung, want %d; %d counted", got, want, r.sys.domainIsolated.Load())
+			r.sys.isolatedInDomains.Load() != MaxIsolated+1 {
+			t.Errorf("%d hung, want %d; %d counted", got, want, r.sys.isolatedInDomains.Load())
 		}
 		close(gate)
 		synctest.Wait()
-		if r.sys.Isolated() != 0 || r.sys.domainIsolated.Load() != 0 ||
+		if r.sys.Isolated() != 0 || r.sys.isolatedInDomains.Load() != 0 ||
 			r.tree.row.domainIsolated.Load() != 0 ||
 			r.ref("t/x").row.domainIsolated.Load() != 0 {
 			t.Errorf("%d hung, %d counted after all came back", r.sys.Isolated(),
-				r.sys.domainIsolated.Load())
+				r.sys.isolatedInDomains.Load())
 		}
 	})
 }
@@ -131,7 +131,7 @@ func TestStuckGoroutinesOfAFailureDomainAreCounted(t *testing.T) {
 		Intensity: often,
 		Children:  []Child{{ID: "a", Start: d.start()}, {ID: "b", Start: d.start()}, below},
 	}
-	bubble(t, one(Child{ID: "x", FailureDomain: true, Start: Supervisor(wall)}),
+	runTree(t, oneChild(Child{ID: "x", FailureDomain: true, Start: Supervisor(wall)}),
 		func(t *testing.T, r *rig) {
 			gate := make(chan struct{})
 			ids := []string{"x/a", "x/b", "x/s/c"}
@@ -159,14 +159,14 @@ func TestASupervisorThatHangsIsCountedToo(t *testing.T) {
 	var g gated
 	often := Intensity{1000, time.Second}
 	below := Supervisor(Spec{
-		Intensity: often, Children: []Child{{ID: "y", Restart: Temporary, Start: scriptOf(script{})}},
+		Intensity: often, Children: []Child{{ID: "y", Restart: Temporary, Start: scriptWorker(script{})}},
 	})
 	wall := Supervisor(Spec{Intensity: often, Children: []Child{{ID: "s", Start: below}}})
-	bubble(t, one(Child{ID: "x", FailureDomain: true, Start: wall}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "x", FailureDomain: true, Start: wall}), func(t *testing.T, r *rig) {
 		x := r.ref("x").row
 		for n := range uint64(2) {
 			g.set(make(chan struct{}))
-			tell(t, r.ref("x/s/y"), func(p *Process) error {
+			runInActor(t, r.ref("x/s/y"), func(p *Process) error {
 				p.SetCarriedState(stubborn{&g})
 				return Normal
 			})
@@ -188,13 +188,13 @@ func TestASupervisorThatHangsIsCountedToo(t *testing.T) {
 // replaced as before.
 func TestIsolatedGoroutinesOfAllDomainsAreBounded(t *testing.T) {
 	d := &diary{}
-	bubble(t, walls(d), func(t *testing.T, r *rig) {
+	runTree(t, walls(d), func(t *testing.T, r *rig) {
 		top := r.tree.row
 		var others []*row
 		for n := range MaxIsolatedTotal / MaxIsolated {
 			o := newRow(r.sys, top, nil, fmt.Sprint("o", n), &Child{FailureDomain: true}, nil)
 			others = append(others, o)
-			for range MaxIsolated + 1 { // one more than counts against others; it returns
+			for range MaxIsolated + 1 { // oneChild more than counts against others; it returns
 				o.countIsolated(1)
 			}
 			o.countIsolated(-1)
@@ -209,7 +209,7 @@ func TestIsolatedGoroutinesOfAllDomainsAreBounded(t *testing.T) {
 		synctest.Wait()
 		if got := r.state(); r.ref("t/x").Incarnation() != 2 || r.ref("c").Incarnation() != 1 ||
 			r.ref("c/w").Incarnation() != 2 {
-			t.Errorf("tree %s, %d counted", got, r.sys.domainIsolated.Load())
+			t.Errorf("tree %s, %d counted", got, r.sys.isolatedInDomains.Load())
 		}
 		close(gate)
 		for _, o := range others {
@@ -218,8 +218,8 @@ func TestIsolatedGoroutinesOfAllDomainsAreBounded(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if r.sys.domainIsolated.Load() != 0 || r.sys.Isolated() != 0 {
-			t.Errorf("%d counted, %d hung at the end", r.sys.domainIsolated.Load(), r.sys.Isolated())
+		if r.sys.isolatedInDomains.Load() != 0 || r.sys.Isolated() != 0 {
+			t.Errorf("%d counted, %d hung at the end", r.sys.isolatedInDomains.Load(), r.sys.Isolated())
 		}
 	})
 }
@@ -232,15 +232,15 @@ func TestHungRestartIsTriedAgainBesideAFullFailureDomain(t *testing.T) {
 	spec.Children = append(spec.Children,
 		Child{ID: "r", FailureDomain: true,
 			Start: Supervisor(Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{
-				{ID: "w", Start: scriptOf(script{init: func(*Process) error { g.wait(); return nil }})},
+				{ID: "w", Start: scriptWorker(script{init: func(*Process) error { g.wait(); return nil }})},
 			}})})
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		x := r.ref("t/x").row
 		for range MaxIsolated {
 			x.countIsolated(1)
 		}
 		g.set(make(chan struct{}))
-		tell(t, r.ref("r/w"), func(*Process) error { return errTest })
+		runInActor(t, r.ref("r/w"), func(*Process) error { return errTest })
 		time.Sleep(DefaultStartTimeout + time.Second)
 		gate := g.set(nil)
 		time.Sleep(DefaultStartTimeout + time.Second)

@@ -19,7 +19,7 @@ func arm(t *testing.T, faults *fault.Registry, f fault.Fault) {
 
 // A duplicated message is handled twice, a dropped one never. Its caller gets one answer, or none.
 func TestMessagesAreDuplicatedAndDropped(t *testing.T) {
-	faulty(t, one(Child{ID: "a", Start: counter()}),
+	faulty(t, oneChild(Child{ID: "a", Start: counter()}),
 		func(t *testing.T, r *rig, faults *fault.Registry) {
 			a := fault.Point{Path: "top/a"}
 			arm(t, faults, fault.Fault{Action: fault.Duplicate, Point: a, Count: 1})

@@ -19,7 +19,7 @@ func TestAStepThatIsBrokenOffIsCarriedOut(t *testing.T) {
 	for _, strategy := range []Strategy{OneForOne, OneForAll, RestForOne} {
 		t.Run(strategy.String(), func(t *testing.T) {
 			remaining := 0 // only one of its goroutines runs at a time
-			doubtful := scriptOf(script{init: func(p *Process) error {
+			doubtful := scriptWorker(script{init: func(p *Process) error {
 				p.SetCarriedState(walkout{&remaining})
 				if p.Incarnation() > 1 && remaining == 0 {
 					return p.Post("crash")
@@ -27,9 +27,9 @@ func TestAStepThatIsBrokenOffIsCarriedOut(t *testing.T) {
 				return nil
 			}, receive: func(_ *Process, msg any) error { panic(msg) }})
 			below := Spec{Strategy: strategy, Intensity: Intensity{10, time.Hour}, Children: []Child{
-				{ID: "a", Start: doubtful}, {ID: "b", Start: scriptOf(script{})},
+				{ID: "a", Start: doubtful}, {ID: "b", Start: scriptWorker(script{})},
 			}}
-			bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
+			runTree(t, oneChild(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
 				_ = r.ref("s/a").Send("crash")
 				time.Sleep(time.Minute)
 				synctest.Wait()
@@ -58,13 +58,13 @@ func TestAGoroutineThatLeavesIsReplaced(t *testing.T) {
 		"while it panics":          {"x", func() { defer runtime.Goexit(); panic("x") }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := scriptOf(script{receive: func(_ *Process, msg any) error {
+			start := scriptWorker(script{receive: func(_ *Process, msg any) error {
 				if msg == c.msg {
 					c.leave()
 				}
 				return nil
 			}})
-			bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+			runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 				_ = r.ref("a").Send(c.msg)
 				_ = r.ref("a").Send(1)
 				time.Sleep(time.Minute)
@@ -80,7 +80,7 @@ func TestAGoroutineThatLeavesIsReplaced(t *testing.T) {
 // Every message in a closed mailbox is failed, also behind one whose Fail ends the goroutine.
 func TestAFailThatLeavesIsNobodyElsesLoss(t *testing.T) {
 	t.Run("at its end", func(t *testing.T) {
-		bubble(t, one(Child{ID: "a", Restart: Transient, Start: scriptOf(script{})}),
+		runTree(t, oneChild(Child{ID: "a", Restart: Transient, Start: scriptWorker(script{})}),
 			func(t *testing.T, r *rig) {
 				gate, waiting := make(chan struct{}), []*failer{{}, {}, {}}
 				send(t, r.ref("a"), func(*Process) error { <-gate; return nil })
@@ -101,15 +101,18 @@ func TestAFailThatLeavesIsNobodyElsesLoss(t *testing.T) {
 	t.Run("with a supervisor that hangs", func(t *testing.T) {
 		var g gated
 		spec := Spec{Children: []Child{
-			{ID: "h", Restart: Temporary, Start: scriptOf(script{})},
-			{ID: "x", Start: scriptOf(script{})}, {ID: "y", Start: scriptOf(script{})},
+			{ID: "h", Restart: Temporary, Start: scriptWorker(script{})},
+			{ID: "x", Start: scriptWorker(script{})}, {ID: "y", Start: scriptWorker(script{})},
 		}}
 		above := Spec{
 			Intensity: Intensity{10, time.Hour}, Children: []Child{{ID: "s", Start: Supervisor(spec)}},
 		}
-		bubble(t, one(Child{ID: "m", Start: Supervisor(above)}), func(t *testing.T, r *rig) {
+		runTree(t, oneChild(Child{ID: "m", Start: Supervisor(above)}), func(t *testing.T, r *rig) {
 			g.set(make(chan struct{}))
-			tell(t, r.ref("m/s/h"), func(p *Process) error { p.SetCarriedState(stubborn{&g}); return nil })
+			runInActor(t, r.ref("m/s/h"), func(p *Process) error {
+				p.SetCarriedState(stubborn{&g})
+				return nil
+			})
 			gate, waiting := make(chan struct{}), []*failer{{}, {}}
 			var contexts []context.Context
 			for n, id := range []string{"m/s/x", "m/s/y"} {
@@ -136,7 +139,7 @@ func TestAFailThatLeavesIsNobodyElsesLoss(t *testing.T) {
 			}
 			for _, id := range []string{"h", "x", "y"} {
 				here := false
-				if tell(t, r.ref("m/s/"+id), func(*Process) error { here = true; return nil }); !here {
+				if runInActor(t, r.ref("m/s/"+id), func(*Process) error { here = true; return nil }); !here {
 					t.Errorf("%s handles nothing", id)
 				}
 			}
@@ -168,27 +171,30 @@ func TestAStopIsBegunOnce(t *testing.T) {
 			remaining, ended := 0, false
 			var g gated
 			below := Spec{Strategy: strategy, Intensity: Intensity{10, time.Hour}, Children: []Child{
-				{ID: "slow", Start: scriptOf(script{terminate: func(*Process, error) {
+				{ID: "slow", Start: scriptWorker(script{terminate: func(*Process, error) {
 					time.Sleep(time.Second)
 					ended = true
 				}})},
-				{ID: "h", Restart: Temporary, Start: scriptOf(script{})},
-				{ID: "w", Restart: Temporary, Start: scriptOf(script{})},
+				{ID: "h", Restart: Temporary, Start: scriptWorker(script{})},
+				{ID: "w", Restart: Temporary, Start: scriptWorker(script{})},
 			}}
-			bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
+			runTree(t, oneChild(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
 				g.set(make(chan struct{}))
-				tell(t, r.ref("s/h"), func(p *Process) error { p.SetCarriedState(stubborn{&g}); return nil })
-				tell(t, r.ref("s/w"), func(p *Process) error {
+				runInActor(t, r.ref("s/h"), func(p *Process) error {
+					p.SetCarriedState(stubborn{&g})
+					return nil
+				})
+				runInActor(t, r.ref("s/w"), func(p *Process) error {
 					p.SetCarriedState(walkout{&remaining})
 					return nil
 				})
 				// The end of h makes its supervisor call Abandon of the state.
-				tell(t, r.ref("s/h"), func(*Process) error { return Normal })
+				runInActor(t, r.ref("s/h"), func(*Process) error { return Normal })
 				stopped := make(chan error, 1)
 				go func() { stopped <- TerminateChild(context.Background(), r.tree.Ref(), "s") }()
 				synctest.Wait()
 				// The supervisor handles the end of w between the order and its own end.
-				tell(t, r.ref("s/w"), func(*Process) error { return Normal })
+				runInActor(t, r.ref("s/w"), func(*Process) error { return Normal })
 				close(g.set(nil))
 				if err := <-stopped; err != nil {
 					t.Error(err)
@@ -208,21 +214,26 @@ func TestAStopOutlivesAnEndThatIsBrokenOff(t *testing.T) {
 	remaining := 0
 	var g gated
 	below := Spec{Intensity: Intensity{0, time.Hour}, Children: []Child{
-		{ID: "w", Start: scriptOf(script{})}, {ID: "h", Restart: Temporary, Start: scriptOf(script{})},
+		{ID: "w", Start: scriptWorker(script{})},
+		{ID: "h", Restart: Temporary, Start: scriptWorker(script{})},
 	}}
-	bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
-		tell(t, r.ref("s/h"), func(p *Process) error { p.SetCarriedState(stubborn{&g}); return nil })
-		tell(t, r.ref("s/w"), func(p *Process) error {
+		runInActor(t, r.ref("s/h"), func(p *Process) error {
+			p.SetCarriedState(stubborn{&g})
+			return nil
+		})
+		runInActor(t, r.ref("s/w"), func(p *Process) error {
 			p.SetCarriedState(walkout{&remaining})
 			return nil
 		})
 		// The end of h makes its supervisor call Abandon of the state.
-		tell(t, r.ref("s/h"), func(*Process) error { return Normal })
+		runInActor(t, r.ref("s/h"), func(*Process) error { return Normal })
 		stopped := make(chan error, 1)
 		go func() { stopped <- TerminateChild(context.Background(), r.tree.Ref(), "s") }()
 		synctest.Wait()
-		tell(t, r.ref("s/w"), func(*Process) error { return errTest }) // makes the supervisor give up
+		// makes the supervisor give up
+		runInActor(t, r.ref("s/w"), func(*Process) error { return errTest })
 		close(g.set(nil))
 		time.Sleep(time.Minute)
 		select {

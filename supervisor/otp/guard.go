@@ -60,10 +60,11 @@ type guard struct {
 	abandoned atomic.Bool
 	// heldCarried is carried state that only this process may touch, because it is in the middle of a
 	// change.
-	heldCarried atomic.Pointer[any]
-	pending     atomic.Pointer[pendingReplies]
-	counted     atomic.Bool            // it is counted among those that have not returned
-	behalf      atomic.Pointer[string] // origin for which it works at the moment; see Process.OnBehalf
+	heldCarried     atomic.Pointer[any]
+	pending         atomic.Pointer[pendingCalls]
+	countedIsolated atomic.Bool // it is counted among those that have not returned
+	// origin for which it works at the moment; see Process.OnBehalf
+	behalf atomic.Pointer[string]
 
 	// Written by the process, read by its supervisor and by code that abandons it.
 	current atomic.Pointer[Process] // incarnation of a worker
@@ -291,8 +292,9 @@ func (g *guard) end(reason error, rep *CrashReport) {
 	g.queueProceed()
 }
 
-// queueProceed requests that the end begins or continues. The request is made once, even if goOn is
-// called several times before it is handled. A worker's goroutines also request it, without goOn.
+// queueProceed requests that the end begins or continues. The request is made once, even if
+// queueProceed is called several times before it is handled. A worker's goroutines also request it,
+// without queueProceed.
 func (g *guard) queueProceed() {
 	if !g.proceedQueued {
 		g.proceedQueued = true

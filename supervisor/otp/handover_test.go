@@ -33,7 +33,7 @@ func TestNoMessageIsLostOrHandledTwiceAroundAReplacement(t *testing.T) {
 func handOver(t *testing.T, random *rand.Rand) {
 	var mu sync.Mutex // guards last and replaced
 	last, replaced := map[int]int{}, 0
-	start := scriptOf(script{receive: func(p *Process, msg any) error {
+	start := scriptWorker(script{receive: func(p *Process, msg any) error {
 		m := msg.(*parcelled)
 		m.begun.Add(1)
 		mu.Lock()
@@ -51,7 +51,7 @@ func handOver(t *testing.T, random *rand.Rand) {
 			{ID: "a", Start: start, Mailbox: 64,
 				Restart: []Restart{Permanent, Transient, Temporary}[random.IntN(3)]},
 		}}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		a := r.ref("a")
 		var all sync.WaitGroup
 		sent := make([][]*parcelled, 4)

@@ -12,17 +12,17 @@ import (
 func TestHoldingsAreCountedAndGivenBack(t *testing.T) {
 	type ask = Call[int, int]
 	var taken *ask
-	answering := scriptOf(script{receive: func(_ *Process, msg any) error {
+	answering := scriptWorker(script{receive: func(_ *Process, msg any) error {
 		if taken, _ = msg.(*ask); taken != nil {
 			taken.AnswerLater()
 		}
 		return nil
 	}})
 	spec := Spec{Intensity: Intensity{9, time.Hour}, Children: []Child{
-		{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})},
+		{ID: "a", Start: scriptWorker(script{})}, {ID: "b", Start: scriptWorker(script{})},
 		{ID: "c", Start: answering},
 	}}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		want := func(when string, a, b, c Holdings) {
 			t.Helper()
 			synctest.Wait()
@@ -43,9 +43,9 @@ func TestHoldingsAreCountedAndGivenBack(t *testing.T) {
 		full := Holdings{Monitors: 1, Timers: 2}
 		watched := Holdings{Watchers: 1}
 		want("at first", Holdings{}, Holdings{}, Holdings{})
-		tell(t, r.ref("a"), hold)
+		runInActor(t, r.ref("a"), hold)
 		want("after two monitors of one and two timers", full, watched, Holdings{})
-		tell(t, r.ref("a"), func(p *Process) error { p.Demonitor(refB); timer.Stop(); return nil })
+		runInActor(t, r.ref("a"), func(p *Process) error { p.Demonitor(refB); timer.Stop(); return nil })
 		want("after the monitor and one timer were taken back", Holdings{Timers: 1},
 			Holdings{}, Holdings{})
 		time.Sleep(2 * time.Minute)
@@ -53,11 +53,11 @@ func TestHoldingsAreCountedAndGivenBack(t *testing.T) {
 		if other.Stop() {
 			t.Error("the other timer had not fired")
 		}
-		tell(t, r.ref("a"), hold)
-		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		runInActor(t, r.ref("a"), hold)
+		runInActor(t, r.ref("a"), func(*Process) error { return errTest })
 		want("after the incarnation that held them crashed", Holdings{}, Holdings{}, Holdings{})
-		tell(t, r.ref("a"), hold)
-		tell(t, refB, func(*Process) error { return errTest })
+		runInActor(t, r.ref("a"), hold)
+		runInActor(t, refB, func(*Process) error { return errTest })
 		want("after what was monitored crashed", Holdings{Timers: 2}, Holdings{}, Holdings{})
 
 		asked := make(chan error, 1)

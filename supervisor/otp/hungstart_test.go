@@ -39,13 +39,13 @@ func (g *gated) set(gate chan struct{}) (was chan struct{}) {
 // StartTimeout.
 func TestAHungInitIsReported(t *testing.T) {
 	var g gated
-	bubble(t, one(Child{ID: "a", StartTimeout: 5 * time.Second,
-		Start: scriptOf(script{init: func(*Process) error {
+	runTree(t, oneChild(Child{ID: "a", StartTimeout: 5 * time.Second,
+		Start: scriptWorker(script{init: func(*Process) error {
 			g.wait()
 			return nil
 		}})}), func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
-		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		runInActor(t, r.ref("a"), func(*Process) error { return errTest })
 		time.Sleep(DefaultSoftTimeout + 2*time.Second)
 		stuck := ofType[Stuck](r)
 		if len(stuck) != 1 || stuck[0].Path != "top/a" ||
@@ -66,11 +66,11 @@ func TestAHungInitIsReported(t *testing.T) {
 func TestHungStartsAreBounded(t *testing.T) {
 	var g gated
 	spec := Spec{Intensity: Intensity{1, time.Second}, Children: []Child{
-		{ID: "a", Start: scriptOf(script{init: func(*Process) error { g.wait(); return nil }})},
+		{ID: "a", Start: scriptWorker(script{init: func(*Process) error { g.wait(); return nil }})},
 	}}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
-		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		runInActor(t, r.ref("a"), func(*Process) error { return errTest })
 		time.Sleep((MaxIsolated + 10) * DefaultStartTimeout)
 		synctest.Wait()
 		if !errors.Is(r.tree.Err(), ErrGiveUp) || r.sys.Isolated() > MaxIsolated+1 {
@@ -99,7 +99,7 @@ func TestHungFirstStartsAreBounded(t *testing.T) {
 		})),
 		pool("q", WorkerWith(func(any) Behaviour { return &script{} })),
 	}}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		open := func(pool, id string) error {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
@@ -133,7 +133,7 @@ func TestHungFirstStartsAreBounded(t *testing.T) {
 		if err := open("q", "a"); err != nil {
 			t.Errorf("another pool: %v", err)
 		}
-		tell(t, r.ref("p/before"), func(*Process) error { return nil })
+		runInActor(t, r.ref("p/before"), func(*Process) error { return nil })
 		g.set(nil)
 		close(gate)
 		synctest.Wait()
@@ -149,14 +149,14 @@ func TestALateInitTakesNoMessages(t *testing.T) {
 	var g gated
 	d := &diary{}
 	spec := Spec{Strategy: RestForOne, Intensity: Intensity{10, time.Hour}, Children: []Child{
-		{ID: "a", StartTimeout: 2 * time.Second, Start: scriptOf(script{
+		{ID: "a", StartTimeout: 2 * time.Second, Start: scriptWorker(script{
 			init:    func(*Process) error { g.wait(); return nil },
 			receive: func(p *Process, msg any) error { d.add(p, msg); return nil },
 		})},
 	}}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
-		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		runInActor(t, r.ref("a"), func(*Process) error { return errTest })
 		waiting := &failer{}
 		send(t, r.ref("a"), waiting)
 		old := r.ref("a").row.proc.Load()
@@ -179,7 +179,7 @@ func TestAHungSupervisorStartFails(t *testing.T) {
 	var g gated
 	sub := SupervisorWith(func(any) Spec {
 		g.wait()
-		return Spec{Children: []Child{{ID: "x", Start: scriptOf(script{})}}}
+		return Spec{Children: []Child{{ID: "x", Start: scriptWorker(script{})}}}
 	})
 	pool := Child{
 		ID: "p",
@@ -187,7 +187,7 @@ func TestAHungSupervisorStartFails(t *testing.T) {
 			Strategy: SimpleOneForOne, Intensity: Intensity{10, time.Hour}, Children: []Child{{Start: sub}},
 		}),
 	}
-	bubble(t, one(pool), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(pool), func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
 		begun := time.Now()
 		_, err := StartChildArgs(context.Background(), r.ref("p"), "s", nil)
@@ -227,12 +227,15 @@ func (s stubborn) Abandon(error) { s.g.wait() }
 func TestAStuckSupervisorIsReplaced(t *testing.T) {
 	var g gated
 	sub := Supervisor(Spec{Children: []Child{
-		{ID: "x", Start: scriptOf(script{})},
-		{ID: "y", Restart: Temporary, Start: scriptOf(script{})},
+		{ID: "x", Start: scriptWorker(script{})},
+		{ID: "y", Restart: Temporary, Start: scriptWorker(script{})},
 	}})
-	bubble(t, one(Child{ID: "s", Start: sub}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "s", Start: sub}), func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
-		tell(t, r.ref("s/y"), func(p *Process) error { p.SetCarriedState(stubborn{&g}); return Normal })
+		runInActor(t, r.ref("s/y"), func(p *Process) error {
+			p.SetCarriedState(stubborn{&g})
+			return Normal
+		})
 		asked := make(chan error, 1)
 		go func() { _, err := CountChildren(context.Background(), r.ref("s")); asked <- err }()
 		time.Sleep(DefaultHardTimeout + 2*time.Second)
@@ -263,7 +266,7 @@ func (leaver) Fail(error) { runtime.Goexit() }
 
 // A process has ended even if other code ends the goroutine during its last action.
 func TestAnEndIsToldWhateverFailDoes(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Restart: Transient, Start: scriptOf(script{})}),
+	runTree(t, oneChild(Child{ID: "a", Restart: Transient, Start: scriptWorker(script{})}),
 		func(t *testing.T, r *rig) {
 			gate := make(chan struct{})
 			send(t, r.ref("a"), func(*Process) error { <-gate; return nil })
@@ -290,15 +293,17 @@ func TestAnEndIsToldWhateverFailDoes(t *testing.T) {
 func TestAStuckWorkerLinksNobody(t *testing.T) {
 	spec := Spec{
 		Intensity: Intensity{10, time.Hour},
-		Children:  []Child{{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}},
+		Children: []Child{
+			{ID: "a", Start: scriptWorker(script{})}, {ID: "b", Start: scriptWorker(script{})},
+		},
 	}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		gate, b := make(chan struct{}), r.ref("b")
-		tell(t, r.ref("a"), func(p *Process) error { <-gate; p.Link(b); return nil })
+		runInActor(t, r.ref("a"), func(p *Process) error { <-gate; p.Link(b); return nil })
 		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		close(gate)
 		synctest.Wait()
-		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		runInActor(t, r.ref("a"), func(*Process) error { return errTest })
 		if r.state() != "a#3 b#1" {
 			t.Errorf("tree %s", r.state())
 		}
@@ -310,7 +315,7 @@ func TestALateSupervisorTakesNoRows(t *testing.T) {
 	var g gated
 	sub := SupervisorWith(func(any) Spec {
 		g.wait()
-		return Spec{Children: []Child{{ID: "x", Start: scriptOf(script{})}}}
+		return Spec{Children: []Child{{ID: "x", Start: scriptWorker(script{})}}}
 	})
 	pool := Child{
 		ID: "p",
@@ -318,13 +323,13 @@ func TestALateSupervisorTakesNoRows(t *testing.T) {
 			Strategy: SimpleOneForOne, Intensity: Intensity{10, time.Hour}, Children: []Child{{Start: sub}},
 		}),
 	}
-	bubble(t, one(pool), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(pool), func(t *testing.T, r *rig) {
 		if _, err := StartChildArgs(context.Background(), r.ref("p"), "s", nil); err != nil {
 			t.Fatal(err)
 		}
 		g.set(make(chan struct{}))
 		// Once more: now the supervisor restarts.
-		tell(t, r.ref("p/s/x"), func(*Process) error { return errTest })
+		runInActor(t, r.ref("p/s/x"), func(*Process) error { return errTest })
 		_ = r.ref("p/s/x").Send(func(*Process) error { return errTest })
 		time.Sleep(DefaultStartTimeout / 2)
 		gate := g.set(nil)
@@ -338,7 +343,7 @@ func TestALateSupervisorTakesNoRows(t *testing.T) {
 		if r.state() != "p#1{s#3{x#3}}" || r.sys.Isolated() != 0 {
 			t.Errorf("tree %s, %d hung after it came back", r.state(), r.sys.Isolated())
 		}
-		tell(t, r.ref("p/s/x"), func(*Process) error { return errTest })
+		runInActor(t, r.ref("p/s/x"), func(*Process) error { return errTest })
 		if r.state() != "p#1{s#3{x#4}}" {
 			t.Errorf("tree %s after a crash", r.state())
 		}
@@ -348,9 +353,9 @@ func TestALateSupervisorTakesNoRows(t *testing.T) {
 // Check ends a worker that was replaced before an action that its Process cannot prevent. The end
 // is not reported.
 func TestCheckEndsWhoWasReplaced(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
-		tell(t, r.ref("a"), func(p *Process) error {
+		runInActor(t, r.ref("a"), func(p *Process) error {
 			p.Check()
 			<-gate
 			p.Check()

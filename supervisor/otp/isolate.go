@@ -25,11 +25,11 @@ const (
 // more only while it has fewer than are left. So a domain without stuck processes is refused last.
 func mayReplace(own, all int) bool { return own < min(MaxIsolated, MaxIsolatedTotal-all) }
 
-// full reports whether stuck processes in this row are not replaced any more.
-func (r *row) full() bool {
+// atIsolationLimit reports whether stuck processes in this row are not replaced any more.
+func (r *row) atIsolationLimit() bool {
 	all := 0
 	if r.domain.parent != nil {
-		all = int(r.sys.domainIsolated.Load())
+		all = int(r.sys.isolatedInDomains.Load())
 	}
 	return !mayReplace(int(r.domain.domainIsolated.Load()), all)
 }
@@ -64,13 +64,13 @@ func (m *mailbox) isolate(since stamp) (current any, ok bool) {
 		return nil, false
 	}
 	m.guard.abandoned.Store(true)
-	current = m.current
-	m.isolated, m.open, m.current = true, false, nil
+	current = m.currentMessage
+	m.isolated, m.open, m.currentMessage = true, false, nil
 	m.wakeWaiters()
 	return current, true
 }
 
-// takeOver takes over the messages that wait in a fenced mailbox, and those that will be sent
+// takeOver takes over the messages that wait in an isolated mailbox, and those that will be sent
 // there. It is called before anybody else knows m.
 func (m *mailbox) takeOver(old *mailbox) {
 	m.mu.Lock()
@@ -82,23 +82,23 @@ func (m *mailbox) takeOver(old *mailbox) {
 	}
 	m.user = old.user.move()
 	m.oversized.Store(m.user.large())
-	m.taken, old.taken = old.taken, 0
+	m.limitCount, old.limitCount = old.limitCount, 0
 	old.next = m
 }
 
-// cut is the work that is left after processes were isolated. It calls code of other packages, so
-// it comes last.
-type cut struct {
-	lost []lost   // messages to fail
-	busy []*guard // processes in the middle of something
+// cleanup is the work that is left after processes were isolated. It calls code of other packages,
+// so it comes last.
+type cleanup struct {
+	lost []failedMessage // messages to fail
+	busy []*guard        // processes in the middle of something
 }
 
 // takeCarried takes the carried state from the busy processes. A successor starts after that.
-func (c cut) takeCarried() { each(c.busy, (*guard).takeCarried) }
+func (c cleanup) takeCarried() { each(c.busy, (*guard).takeCarried) }
 
 // abandon isolates the process for good: its waiting messages fail. It runs on the supervisor's
 // goroutine, while the process may do anything.
-func (g *guard) abandon() (c cut) {
+func (g *guard) abandon() (c cleanup) {
 	if g.abandoned.Swap(true) {
 		c.lost, _ = g.mailbox.close(ErrKilled, true)
 		return c
@@ -106,23 +106,23 @@ func (g *guard) abandon() (c cut) {
 	return g.abandonTree()
 }
 
-// expel abandons a process, unless it has moved on from what it handled at since. The message being
-// handled fails with reason.
-func (g *guard) expel(since stamp, reason error) (c cut, ok bool) {
+// abandonIfStuck abandons a process, unless it has moved on from what it handled at since. The
+// message being handled fails with reason.
+func (g *guard) abandonIfStuck(since stamp, reason error) (c cleanup, ok bool) {
 	current, ok := g.mailbox.isolate(since)
 	if !ok {
-		return cut{}, false
+		return cleanup{}, false
 	}
 	c = g.abandonTree()
 	if current != nil {
-		c.lost = append(c.lost, lost{g.row.path, current, reason})
+		c.lost = append(c.lost, failedMessage{g.row.path, current, reason})
 	}
 	return c, true
 }
 
 // abandonTree cuts off a process that has no successor, and all processes below it.
-func (g *guard) abandonTree() (c cut) {
-	g.isolate(ErrKilled)
+func (g *guard) abandonTree() (c cleanup) {
+	g.cutOff(ErrKilled)
 	left, busy := g.mailbox.close(ErrKilled, true)
 	c.lost = left
 	if busy {
@@ -143,27 +143,27 @@ func (g *guard) abandonTree() (c cut) {
 // replace isolates the process in favour of a successor, which gets the waiting messages. It
 // reports false when the process has moved on from what it handled at since; a since of 0 fits
 // whatever it handles. Like abandon, it runs on the supervisor's goroutine.
-func (g *guard) replace(since stamp, reason error) (c cut, ok bool) {
+func (g *guard) replace(since stamp, reason error) (c cleanup, ok bool) {
 	current, ok := g.mailbox.isolate(since)
 	if !ok {
-		return cut{}, false
+		return cleanup{}, false
 	}
-	g.isolate(reason)
+	g.cutOff(reason)
 	g.mailbox.PostSystemMessage(proceed{})
 	g.row.down(g.inc(), reason)
 	c.busy = []*guard{g}
 	if current != nil {
-		c.lost = []lost{{g.row.path, current, reason}}
+		c.lost = []failedMessage{{g.row.path, current, reason}}
 	}
 	return c, true
 }
 
-// isolate cuts the process off from the system and from its incarnation, and counts it until it
+// cutOff cuts the process off from the system and from its incarnation, and counts it until it
 // returns.
-func (g *guard) isolate(reason error) {
-	g.counted.Store(true)
+func (g *guard) cutOff(reason error) {
+	g.countedIsolated.Store(true)
 	g.row.countIsolated(1)
-	g.mailbox.release(g.mailbox.turn.Swap(nil))
+	g.mailbox.scheduleHandedOver(g.mailbox.turn.Swap(nil))
 	if p := g.current.Load(); p != nil {
 		p.cancel(reason)
 		p.finish()
@@ -173,12 +173,12 @@ func (g *guard) isolate(reason error) {
 // countIsolated changes the counts of processes that have not returned, in the row and above it.
 // The row may be deleted before they return.
 func (r *row) countIsolated(n int32) {
-	r.sys.hung.Add(n)
+	r.sys.isolated.Add(n)
 	domain := r.domain
 	for c := r; c != domain.parent; c = c.parent {
 		own := c.domainIsolated.Add(n)
 		if c == domain && domain.parent != nil && max(own, own-n) <= MaxIsolated {
-			r.sys.domainIsolated.Add(n)
+			r.sys.isolatedInDomains.Add(n)
 		}
 	}
 	for ; r != nil; r = r.parent {
@@ -219,7 +219,7 @@ func (g *guard) handOver(carried, next any) {
 	}
 	defer g.sys.emit(StateDropped{r.about(g.inc(), g.sys.clock.Now()), errHeld.Error()})
 	g.heldCarried.Store(&carried)
-	if !g.counted.Load() { // it has returned already
+	if !g.countedIsolated.Load() { // it has returned already
 		g.returned()
 	}
 }
@@ -237,7 +237,7 @@ func (g *guard) leaveIsolated() {
 // returned is called when nothing of the process runs any more. It drops what only the process
 // could touch.
 func (g *guard) returned() {
-	if g.counted.Swap(false) {
+	if g.countedIsolated.Swap(false) {
 		g.row.countIsolated(-1)
 	}
 	if carried := g.heldCarried.Swap(nil); carried != nil {

@@ -15,13 +15,13 @@ import (
 // start that is under way.
 func TestALateStartIsNotItsSuccessors(t *testing.T) {
 	var g gated
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{init: func(*Process) error {
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{init: func(*Process) error {
 		g.wait()
 		return nil
 	}})}), func(t *testing.T, r *rig) {
 		old := r.ref("a").row.proc.Load()
 		h := make(chan struct{})
-		tell(t, r.ref("a"), func(*Process) error { <-h; return nil })
+		runInActor(t, r.ref("a"), func(*Process) error { <-h; return nil })
 		g.set(make(chan struct{}))
 		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		synctest.Wait()
@@ -38,7 +38,7 @@ func TestALateStartIsNotItsSuccessors(t *testing.T) {
 // An incarnation that was abandoned before it began does not begin.
 func TestWhatIsAbandonedDoesNotBegin(t *testing.T) {
 	inits := 0
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{init: func(*Process) error {
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{init: func(*Process) error {
 		inits++
 		return nil
 	}})}), func(t *testing.T, r *rig) {
@@ -55,8 +55,8 @@ func TestWhatIsAbandonedDoesNotBegin(t *testing.T) {
 // A worker that was abandoned while a fault delayed a message does not handle the message.
 func TestWhatIsAbandonedHandlesNothing(t *testing.T) {
 	handled := false
-	start := scriptOf(script{receive: func(*Process, any) error { handled = true; return nil }})
-	faulty(t, one(Child{ID: "a", Shutdown: time.Second, Start: start}),
+	start := scriptWorker(script{receive: func(*Process, any) error { handled = true; return nil }})
+	faulty(t, oneChild(Child{ID: "a", Shutdown: time.Second, Start: start}),
 		func(t *testing.T, r *rig, faults *fault.Registry) {
 			arm(t, faults, fault.Fault{
 				Action: fault.Slow, Point: fault.Point{Path: "top/a"}, Delay: 10 * time.Second, Count: 1,
@@ -81,17 +81,17 @@ func TestWhoIsPassedToIsLetGoOf(t *testing.T) {
 	var heard time.Time
 	gate := make(chan struct{})
 	spec := Spec{Children: []Child{
-		{ID: "b", Start: scriptOf(script{receive: func(*Process, any) error {
+		{ID: "b", Start: scriptWorker(script{receive: func(*Process, any) error {
 			heard = time.Now()
 			return nil
 		}})},
-		{ID: "a", Shutdown: WatchInterval, Start: scriptOf(script{})},
+		{ID: "a", Shutdown: WatchInterval, Start: scriptWorker(script{})},
 	}}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		gate = make(chan struct{})
 		time.Sleep((lookEvery + 1) * WatchInterval)
 		begun, b := time.Now(), r.ref("b")
-		tell(t, r.ref("a"), func(p *Process) error {
+		runInActor(t, r.ref("a"), func(p *Process) error {
 			if err := p.Pass(b, 1); err != nil {
 				t.Error(err)
 			}
@@ -112,9 +112,11 @@ func TestARequestThatASupervisorHangsAtFails(t *testing.T) {
 	var g gated
 	child := Child{ID: "n", Start: SupervisorFunc(func() Spec {
 		g.wait()
-		return Spec{Children: []Child{{ID: "x", Start: scriptOf(script{})}}}
+		return Spec{Children: []Child{{ID: "x", Start: scriptWorker(script{})}}}
 	})}
-	bubble(t, one(Child{ID: "s", Start: Supervisor(one(Child{ID: "a", Start: scriptOf(script{})}))}),
+	runTree(t, oneChild(Child{
+		ID: "s", Start: Supervisor(oneChild(Child{ID: "a", Start: scriptWorker(script{})})),
+	}),
 		func(t *testing.T, r *rig) {
 			g.set(make(chan struct{}))
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
@@ -136,10 +138,10 @@ func TestASupervisorThatIsAboutToEndStartsNobody(t *testing.T) {
 	var init, fail gated
 	begun := 0
 	below := Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{
-		{ID: "slow", Start: scriptOf(script{terminate: func(*Process, error) {
+		{ID: "slow", Start: scriptWorker(script{terminate: func(*Process, error) {
 			time.Sleep(time.Second)
 		}})},
-		{ID: "a", Start: scriptOf(script{init: func(p *Process) error {
+		{ID: "a", Start: scriptWorker(script{init: func(p *Process) error {
 			init.wait()
 			if p.Incarnation() == 2 {
 				return errTest
@@ -147,16 +149,16 @@ func TestASupervisorThatIsAboutToEndStartsNobody(t *testing.T) {
 			return nil
 		}})},
 	}}
-	bubble(t, one(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "s", Start: Supervisor(below)}), func(t *testing.T, r *rig) {
 		init.set(make(chan struct{}))
 		fail.set(make(chan struct{}))
-		tell(t, r.ref("s/a"), func(*Process) error { return errTest }) // its restart is under way
+		runInActor(t, r.ref("s/a"), func(*Process) error { return errTest }) // its restart is under way
 		send(t, r.ref("s"), gateLeaver{&fail})
 		synctest.Wait()
 		asked := make(chan error, 1)
 		go func() {
 			_, err := StartChild(context.Background(), r.ref("s"),
-				Child{ID: "n", Start: scriptOf(script{init: func(*Process) error {
+				Child{ID: "n", Start: scriptWorker(script{init: func(*Process) error {
 					begun++
 					return nil
 				}})})
@@ -175,20 +177,20 @@ func TestASupervisorThatIsAboutToEndStartsNobody(t *testing.T) {
 // A request for a start that fails while the supervisor stops its children gets an answer.
 func TestAStartThatFailsWhileOthersStopIsAnswered(t *testing.T) {
 	var g gated
-	bubble(t, one(Child{ID: "s", Start: Supervisor(Spec{Intensity: Intensity{10, time.Hour}})}),
+	runTree(t, oneChild(Child{ID: "s", Start: Supervisor(Spec{Intensity: Intensity{10, time.Hour}})}),
 		func(t *testing.T, r *rig) {
 			g.set(make(chan struct{}))
 			asked := make(chan error, 1)
 			go func() {
 				_, err := StartChild(context.Background(), r.ref("s"),
-					Child{ID: "x", Start: scriptOf(script{init: func(*Process) error {
+					Child{ID: "x", Start: scriptWorker(script{init: func(*Process) error {
 						g.wait()
 						return errTest
 					}})})
 				asked <- err
 			}()
 			synctest.Wait()
-			slow := Child{ID: "y", Start: scriptOf(script{terminate: func(*Process, error) {
+			slow := Child{ID: "y", Start: scriptWorker(script{terminate: func(*Process, error) {
 				time.Sleep(time.Second)
 			}})}
 			if _, err := StartChild(context.Background(), r.ref("s"), slow); err != nil {

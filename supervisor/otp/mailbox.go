@@ -23,14 +23,14 @@ import (
 //     incarnation on. Only the guard opens and shuts it; protoactor's SuspendMailbox and
 //     ResumeMailbox have no effect here.
 //   - Once the mailbox is closed, everything left in it fails and nothing is accepted.
-//   - Once its process is isolated (fenced), the goroutine gets no more messages. Waiting messages,
+//   - Once its process is isolated, the goroutine gets no more messages. Waiting messages,
 //     and those that arrive later, are kept for the process that takes its place.
 //   - A panic or a runtime.Goexit in the handling of a message goes to the guard. The queue
 //     continues.
 //
 // Under the lock the goroutine gets as many messages as it may handle in a row. It then goes
-// through them with its cursor (hand), without the lock. The messages stay in the queue meanwhile;
-// code that needs the length of the queue calls settle first.
+// through them with its cursor (cursor), without the lock. The messages stay in the queue
+// meanwhile; code that needs the length of the queue calls reconcile first.
 type mailbox struct {
 	cursor   cursor // cursor: what the goroutine is at
 	guard    *guard
@@ -41,22 +41,22 @@ type mailbox struct {
 	mu         sync.Mutex // guards the fields below
 	system     queue[any]
 	user       queue[mailboxEntry]
-	reconciled uint32 // number of entries that hand had taken at the last settle
+	reconciled uint32 // number of entries that cursor had taken at the last reconcile
 	// oversized says that the user queue holds memory which the watch frees when the process is idle.
 	// It is read without the lock.
-	oversized atomic.Bool
-	taken     int // waiting entries that count against the limit
-	limit     int
-	mark      *highwater.Mark // high-water mark of all mailboxes with the same label
-	running   bool            // a goroutine works here or is about to
-	open      bool
-	closed    bool
-	isolated  bool
-	next      *mailbox // mailbox of the successor, which has taken over the waiting messages
-	refused   bool     // an Overloaded event has been sent since the queue was last empty
-	// current is, after settle, the user message being handled, nil once somebody has failed it.
-	current any
-	room    chan struct{} // closed when there is room; nil when nobody waits
+	oversized  atomic.Bool
+	limitCount int // waiting entries that count against the limit
+	limit      int
+	mark       *highwater.Mark // high-water mark of all mailboxes with the same label
+	running    bool            // a goroutine works here or is about to
+	open       bool
+	closed     bool
+	isolated   bool
+	next       *mailbox // mailbox of the successor, which has taken over the waiting messages
+	refused    bool     // an Overloaded event has been sent since the queue was last empty
+	// current is, after reconcile, the user message being handled, nil once somebody has failed it.
+	currentMessage any
+	room           chan struct{} // closed when there is room; nil when nobody waits
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
@@ -95,13 +95,13 @@ func (m *mailbox) admit(limit int, msg any) error {
 		m.mu.Unlock()
 		return ErrNoProc
 	}
-	if m.taken >= limit {
-		if m.reconcile(); m.taken >= limit {
+	if m.limitCount >= limit {
+		if m.reconcile(); m.limitCount >= limit {
 			m.mu.Unlock()
 			return ErrOverloaded
 		}
 	}
-	m.taken++
+	m.limitCount++
 	m.put(mailboxEntry{msg, true})
 	m.wake(m.open)
 	return nil
@@ -133,7 +133,7 @@ func (m *mailbox) offerWait(ctx, life context.Context, msg any) error {
 		}
 		m.cursor.interrupt() // makes the goroutine report when there is room
 		m.reconcile()
-		if m.closed || m.taken < m.half() {
+		if m.closed || m.limitCount < m.half() {
 			m.mu.Unlock()
 			continue
 		}
@@ -229,14 +229,15 @@ func (m *mailbox) UserMessageCount() int {
 	return m.user.len()
 }
 
-// pauseUser stops the flow of user messages, unshut starts it. Only the process's own goroutine
+// pauseUser stops the flow of user messages, resumeUser starts it. Only the process's own goroutine
 // calls them.
 func (m *mailbox) pauseUser()  { m.setOpen(false) }
 func (m *mailbox) resumeUser() { m.setOpen(true) }
 
 func (m *mailbox) setOpen(open bool) {
 	m.mu.Lock()
-	// A fenced mailbox stays shut: its messages belong to the successor, even when Init returns late.
+	// An isolated mailbox stays shut: its messages belong to the successor, even when Init returns
+	// late.
 	m.open = open && !m.isolated
 	m.cursor.interrupt()
 	m.mu.Unlock()
@@ -245,7 +246,7 @@ func (m *mailbox) setOpen(open bool) {
 // close refuses everything from now on. It returns the waiting messages, which the caller must
 // fail. With taken they include the message being handled, because an abandoned process will not
 // answer it. busy reports whether a goroutine is at work.
-func (m *mailbox) close(reason error, taken bool) (left []lost, busy bool) {
+func (m *mailbox) close(reason error, taken bool) (left []failedMessage, busy bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed || m.next != nil {
@@ -254,12 +255,12 @@ func (m *mailbox) close(reason error, taken bool) (left []lost, busy bool) {
 	m.closed, busy = true, m.running
 	m.cursor.interrupt()
 	m.reconcile()
-	if taken && m.current != nil {
-		left = append(left, lost{m.guard.row.path, m.current, reason})
+	if taken && m.currentMessage != nil {
+		left = append(left, failedMessage{m.guard.row.path, m.currentMessage, reason})
 	}
-	m.current = nil
+	m.currentMessage = nil
 	for waiting := m.user.move(); waiting.len() > 0; {
-		left = append(left, lost{m.guard.row.path, waiting.pop().msg, reason})
+		left = append(left, failedMessage{m.guard.row.path, waiting.pop().msg, reason})
 	}
 	m.wakeWaiters()
 	return left, busy
@@ -271,8 +272,8 @@ func (m *mailbox) claim() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reconcile()
-	mine := m.current != nil
-	m.current = nil
+	mine := m.currentMessage != nil
+	m.currentMessage = nil
 	return mine
 }
 
@@ -311,7 +312,7 @@ func (m *mailbox) take(most int) (msg any, more []mailboxEntry, system, ok bool)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reconcile()
-	m.current = nil
+	m.currentMessage = nil
 	if m.system.len() > 0 {
 		m.cursor.signal(m.tick())
 		msg = m.system.pop()
@@ -326,7 +327,7 @@ func (m *mailbox) take(most int) (msg any, more []mailboxEntry, system, ok bool)
 		msg = entries[0].msg
 		m.cursor.first(m.tick())
 		m.reconcile()
-		if m.taken < m.half() {
+		if m.limitCount < m.half() {
 			m.wakeWaiters()
 		}
 		return msg, entries[1:], false, true
@@ -374,17 +375,17 @@ func (m *mailbox) work() (next *mailbox, again bool) {
 			idle = true
 			return next, false
 		}
-		m.release(next)
+		m.scheduleHandedOver(next)
 		n++
 		if system {
 			m.guard.InvokeSystemMessage(msg)
 		} else {
 			m.guard.InvokeUserMessage(msg)
 		}
-		// l is read before the cursor reaches its entry. From then on any settle clears the slot.
+		// l is read before the cursor reaches its entry. From then on any reconcile clears the slot.
 		for _, l := range more {
 			if m.turn.Load() != nil {
-				m.release(m.turn.Swap(nil))
+				m.scheduleHandedOver(m.turn.Swap(nil))
 			}
 			if !m.cursor.next(m.tick()) {
 				break

@@ -16,7 +16,7 @@ import (
 func blocked(mailbox int) (Child, chan struct{}) {
 	gate := make(chan struct{})
 	return Child{ID: "a", Mailbox: mailbox,
-		Start: scriptOf(script{receive: func(_ *Process, msg any) error {
+		Start: scriptWorker(script{receive: func(_ *Process, msg any) error {
 			if msg == "block" {
 				<-gate
 			}
@@ -29,7 +29,7 @@ func TestTheBoundIsExactUnderConcurrentSenders(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		child, gate := blocked(100)
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		r.tree, r.err = r.sys.Start(context.Background(), "top", oneChild(child))
 		ref := r.ref("a")
 		_ = ref.Send("block")
 		synctest.Wait()
@@ -74,7 +74,7 @@ func TestStopFailsWhatIsLeftInTheMailbox(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		child, gate := blocked(0)
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		r.tree, r.err = r.sys.Start(context.Background(), "top", oneChild(child))
 		ref := r.ref("a")
 		_ = ref.Send("block")
 		left := []*failer{{}, {}, {}}
@@ -107,7 +107,7 @@ func TestUnknownProtoactorMessagesDoNoHarm(t *testing.T) {
 		"watch": &actor.Watch{Watcher: actor.NewPID("nonhost", "nobody")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
+			runTree(t, oneChild(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
 				g := r.ref("a").row.proc.Load()
 				g.mailbox.PostSystemMessage(stray)
 				synctest.Wait()
@@ -123,7 +123,7 @@ func TestUnknownProtoactorMessagesDoNoHarm(t *testing.T) {
 }
 
 func TestStopFromOutsideIsAnOrdinaryExit(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
 		g := r.ref("a").row.proc.Load()
 		actor.NewActorProcess(&g.mailbox).Stop(nil)
 		g.mailbox.PostSystemMessage(&actor.Restart{}) // protoactor alone would make a zombie here
@@ -142,7 +142,7 @@ func TestMessagesOfProtoactorFailWhenRefused(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		child, gate := blocked(1)
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		r.tree, r.err = r.sys.Start(context.Background(), "top", oneChild(child))
 		process := actor.NewActorProcess(&r.ref("a").row.proc.Load().mailbox)
 		first, second, third := "block", &failer{}, &failer{}
 		process.SendUserMessage(nil, first)
@@ -162,7 +162,7 @@ func TestPostWaitMakesAProducerWait(t *testing.T) {
 		defer r.close()
 		child, gate := blocked(4)
 		posted, ended := 0, make(chan error, 1)
-		child.Start = scriptOf(script{
+		child.Start = scriptWorker(script{
 			init: func(p *Process) error {
 				p.Go("producer", func(ctx context.Context) error {
 					for ; posted < 10; posted++ {
@@ -178,9 +178,9 @@ func TestPostWaitMakesAProducerWait(t *testing.T) {
 			},
 			receive: func(*Process, any) error { <-gate; return nil },
 		})
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		r.tree, r.err = r.sys.Start(context.Background(), "top", oneChild(child))
 		synctest.Wait()
-		if posted != 3 { // one being handled, two waiting: half of the mailbox
+		if posted != 3 { // oneChild being handled, two waiting: half of the mailbox
 			t.Errorf("%d posted while the worker is stuck, want 3", posted)
 		}
 		for range 2 { // senders that cannot wait still find room
@@ -201,7 +201,7 @@ func TestPostWaitEnds(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		child, gate := blocked(1)
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(child))
+		r.tree, r.err = r.sys.Start(context.Background(), "top", oneChild(child))
 		ref := r.ref("a")
 		_ = ref.Send("block")
 		synctest.Wait()
@@ -237,7 +237,7 @@ func TestPostWaitEnds(t *testing.T) {
 // room or not.
 func TestPostWaitEndsWithAReplacement(t *testing.T) {
 	for taken := range 2 {
-		old := &mailbox{limit: 2, taken: taken, next: &mailbox{limit: 2, taken: 1}}
+		old := &mailbox{limit: 2, limitCount: taken, next: &mailbox{limit: 2, limitCount: 1}}
 		ended := make(chan error, 1)
 		go func() { ended <- old.offerWait(context.Background(), context.Background(), 1) }()
 		select {
@@ -253,18 +253,18 @@ func TestPostWaitEndsWithAReplacement(t *testing.T) {
 
 func TestPostReachesOnlyItsIncarnation(t *testing.T) {
 	var seen []any
-	start := scriptOf(script{receive: func(p *Process, msg any) error {
+	start := scriptWorker(script{receive: func(p *Process, msg any) error {
 		seen = append(seen, msg)
 		return nil
 	}})
-	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 		seen = nil
 		late := &failer{}
-		tell(t, r.ref("a"), func(p *Process) error {
+		runInActor(t, r.ref("a"), func(p *Process) error {
 			_ = p.Post(late)
 			return errTest
 		})
-		tell(t, r.ref("a"), func(p *Process) error { return p.Post("own") })
+		runInActor(t, r.ref("a"), func(p *Process) error { return p.Post("own") })
 		if len(seen) != 1 || seen[0] != "own" {
 			t.Errorf("seen %v, want only the new incarnation's own", seen)
 		}
@@ -329,7 +329,7 @@ func TestCallbacksThatPanicAreLoggedAndNothingElse(t *testing.T) {
 			}})
 		defer r.close()
 		r.tree, r.err = r.sys.Start(context.Background(), "top",
-			one(Child{ID: "a", Start: scriptOf(script{
+			oneChild(Child{ID: "a", Start: scriptWorker(script{
 				receive: func(*Process, any) error { panic("x") },
 			})}))
 		_ = r.ref("a").Send(explosive{})
@@ -366,7 +366,7 @@ func TestDoEndsWithItsContext(t *testing.T) {
 			return nil
 		}}
 	})
-	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if _, err := Do[int, int](ctx, r.ref("a"), 1); !errors.Is(err, context.DeadlineExceeded) {
@@ -381,14 +381,14 @@ func TestDoEndsWithItsContext(t *testing.T) {
 }
 
 func TestTheFirstAnswerCounts(t *testing.T) {
-	start := scriptOf(script{receive: func(_ *Process, msg any) error {
+	start := scriptWorker(script{receive: func(_ *Process, msg any) error {
 		c := msg.(*Call[int, int])
 		c.Reply(1)
 		c.Reply(2)
 		c.Fail(errTest)
 		panic("after the answer")
 	}})
-	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 		if n, err := Do[int, int](context.Background(), r.ref("a"), 0); n != 1 || err != nil {
 			t.Errorf("got %d, %v", n, err)
 		}

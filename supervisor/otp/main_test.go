@@ -42,10 +42,10 @@ func (s *script) Terminate(p *Process, reason error) {
 	}
 }
 
-func scriptOf(s script) Start { return Worker(func() Behaviour { c := s; return &c }) }
+func scriptWorker(s script) Start { return Worker(func() Behaviour { c := s; return &c }) }
 
-// bubble runs f in a synctest bubble, on a rig with a tree of the given spec.
-func bubble(t *testing.T, spec Spec, f func(t *testing.T, r *rig)) {
+// runTree runs f in a synctest bubble, on a rig with a tree of the given spec.
+func runTree(t *testing.T, spec Spec, f func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -58,12 +58,12 @@ func bubble(t *testing.T, spec Spec, f func(t *testing.T, r *rig)) {
 	})
 }
 
-func one(c Child) Spec {
+func oneChild(c Child) Spec {
 	return Spec{Intensity: Intensity{10, time.Hour}, Children: []Child{c}}
 }
 
-// tell sends a function that a script runs as a message, and waits until the bubble is idle.
-func tell(t *testing.T, ref Ref, f func(*Process) error) {
+// runInActor sends a function that a script runs as a message, and waits until the bubble is idle.
+func runInActor(t *testing.T, ref Ref, f func(*Process) error) {
 	t.Helper()
 	if err := ref.Send(f); err != nil {
 		t.Fatalf("%s: %v", ref, err)

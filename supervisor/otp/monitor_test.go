@@ -11,7 +11,7 @@ import (
 func pair(rec *recorder, b Child) Spec {
 	b.ID = "b"
 	if b.Start.isZero() {
-		b.Start = scriptOf(script{})
+		b.Start = scriptWorker(script{})
 	}
 	return Spec{
 		Intensity: Intensity{9, time.Hour}, Children: []Child{{ID: "a", Start: rec.start()}, b},
@@ -41,11 +41,11 @@ func TestMonitorTellsTheTrueReason(t *testing.T) {
 			})
 			spec := pair(&recorder{}, c.child)
 			spec.Children[0].Start = watcher
-			bubble(t, spec, func(t *testing.T, r *rig) {
+			runTree(t, spec, func(t *testing.T, r *rig) {
 				b := r.ref("b")
-				tell(t, r.ref("a"), func(p *Process) error { p.Monitor(b); p.Monitor(b); return nil })
+				runInActor(t, r.ref("a"), func(p *Process) error { p.Monitor(b); p.Monitor(b); return nil })
 				if c.end != nil {
-					tell(t, b, c.end)
+					runInActor(t, b, c.end)
 				} else if err := TerminateChild(context.Background(), r.tree.Ref(), "b"); err != nil {
 					t.Error(err)
 				}
@@ -60,18 +60,18 @@ func TestMonitorTellsTheTrueReason(t *testing.T) {
 
 func TestMonitorOfACrashCarriesTheReport(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
-		tell(t, r.ref("a"), func(p *Process) error { p.Monitor(r.ref("b")); return nil })
-		tell(t, r.ref("b"), func(*Process) error { panic("x") })
+	runTree(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
+		runInActor(t, r.ref("a"), func(p *Process) error { p.Monitor(r.ref("b")); return nil })
+		runInActor(t, r.ref("b"), func(*Process) error { panic("x") })
 		rec.expect(t, "1:{top/b 1 top/b: func(*otp.Process) error: panic: x}")
 	})
 }
 
 func TestMonitorOfWhatIsNotThere(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, pair(rec, Child{Restart: Transient}), func(t *testing.T, r *rig) {
-		tell(t, r.ref("b"), func(*Process) error { return Normal })
-		tell(t, r.ref("a"), func(p *Process) error {
+	runTree(t, pair(rec, Child{Restart: Transient}), func(t *testing.T, r *rig) {
+		runInActor(t, r.ref("b"), func(*Process) error { return Normal })
+		runInActor(t, r.ref("a"), func(p *Process) error {
 			p.Monitor(r.ref("b"))
 			p.Monitor(Ref{})
 			return nil
@@ -100,21 +100,21 @@ func TestMonitorDuringARestartIsOfTheNextIncarnation(t *testing.T) {
 		defer r.close()
 		r.tree, r.err = r.sys.Start(context.Background(), "top", pair(rec, Child{Start: slow}))
 		b := r.ref("b")
-		tell(t, b, func(*Process) error { return errTest })
-		tell(t, r.ref("a"), func(p *Process) error { p.Monitor(b); return nil })
+		runInActor(t, b, func(*Process) error { return errTest })
+		runInActor(t, r.ref("a"), func(p *Process) error { p.Monitor(b); return nil })
 		close(gate)
 		rec.expect(t)
-		tell(t, b, func(*Process) error { return Normal })
+		runInActor(t, b, func(*Process) error { return Normal })
 		rec.expect(t, "1:{top/b 2 normal}")
 	})
 }
 
 func TestMonitorOfARowThatIsDeletedBetweenTwoIncarnations(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
+	runTree(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
 		b := r.ref("b").row
 		b.mark(b.owner, Restarting, time.Now()) // as between an end and the decision about it
-		tell(t, r.ref("a"), func(p *Process) error { p.Monitor(Ref{b}); return nil })
+		runInActor(t, r.ref("a"), func(p *Process) error { p.Monitor(Ref{b}); return nil })
 		b.rest(b.owner, Stopped, time.Now())
 		rec.expect(t, "1:{top/b 1 no process}")
 	})
@@ -122,9 +122,9 @@ func TestMonitorOfARowThatIsDeletedBetweenTwoIncarnations(t *testing.T) {
 
 func TestDemonitor(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
+	runTree(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
 		b := r.ref("b")
-		tell(t, r.ref("a"), func(p *Process) error {
+		runInActor(t, r.ref("a"), func(p *Process) error {
 			p.Monitor(b)
 			p.Demonitor(b)
 			p.Demonitor(b)
@@ -132,16 +132,16 @@ func TestDemonitor(t *testing.T) {
 			p.Demonitor(Ref{}) // its Down is already in the mailbox
 			return nil
 		})
-		tell(t, b, func(*Process) error { return errTest })
+		runInActor(t, b, func(*Process) error { return errTest })
 		rec.expect(t)
 	})
 }
 
 func TestMonitorsEndWithTheirIncarnation(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
+	runTree(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
 		b := r.ref("b")
-		tell(t, r.ref("a"), func(p *Process) error {
+		runInActor(t, r.ref("a"), func(p *Process) error {
 			p.Monitor(b)
 			p.Link(b)
 			p.Monitor(Ref{})
@@ -170,9 +170,13 @@ func TestLinksWorkBothWays(t *testing.T) {
 		"crash":          {"b", "crash", "a#2 b#2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, pair(&recorder{}, Child{}), func(t *testing.T, r *rig) {
-				tell(t, r.ref("a"), func(p *Process) error { p.Link(r.ref("b")); p.Link(p.Self()); return nil })
-				tell(t, r.ref(c.who), func(*Process) error { return reasons[c.reason]() })
+			runTree(t, pair(&recorder{}, Child{}), func(t *testing.T, r *rig) {
+				runInActor(t, r.ref("a"), func(p *Process) error {
+					p.Link(r.ref("b"))
+					p.Link(p.Self())
+					return nil
+				})
+				runInActor(t, r.ref(c.who), func(*Process) error { return reasons[c.reason]() })
 				if got := r.state(); got != c.want {
 					t.Errorf("tree %s, want %s", got, c.want)
 				}
@@ -183,9 +187,9 @@ func TestLinksWorkBothWays(t *testing.T) {
 
 func TestALinkCarriesTheReason(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
-		tell(t, r.ref("a"), func(p *Process) error { p.Link(r.ref("b")); return nil })
-		tell(t, r.ref("b"), func(*Process) error { return errTest })
+	runTree(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
+		runInActor(t, r.ref("a"), func(p *Process) error { p.Link(r.ref("b")); return nil })
+		runInActor(t, r.ref("b"), func(*Process) error { return errTest })
 		rec.expect(t, "1:end test")
 		if n := len(r.reports()); n != 2 {
 			t.Errorf("%d reports, want one of each", n)
@@ -195,20 +199,20 @@ func TestALinkCarriesTheReason(t *testing.T) {
 
 func TestALinkToNothingEndsTheCaller(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
-		tell(t, r.ref("a"), func(p *Process) error { p.Link(Ref{}); return nil })
+	runTree(t, pair(rec, Child{}), func(t *testing.T, r *rig) {
+		runInActor(t, r.ref("a"), func(p *Process) error { p.Link(Ref{}); return nil })
 		rec.expect(t, "1:end no process")
 	})
 }
 
 func TestALinkToASupervisorIsOneWay(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, pair(rec, Child{Start: Supervisor(Spec{})}), func(t *testing.T, r *rig) {
-		tell(t, r.ref("a"), func(p *Process) error { p.Link(r.ref("b")); return errTest })
+	runTree(t, pair(rec, Child{Start: Supervisor(Spec{})}), func(t *testing.T, r *rig) {
+		runInActor(t, r.ref("a"), func(p *Process) error { p.Link(r.ref("b")); return errTest })
 		if got := r.state(); got != "a#2 b#1{}" {
 			t.Errorf("tree %s", got)
 		}
-		tell(t, r.ref("a"), func(p *Process) error { p.Link(r.ref("b")); return nil })
+		runInActor(t, r.ref("a"), func(p *Process) error { p.Link(r.ref("b")); return nil })
 		if err := TerminateChild(context.Background(), r.tree.Ref(), "b"); err != nil {
 			t.Error(err)
 		}
@@ -217,11 +221,11 @@ func TestALinkToASupervisorIsOneWay(t *testing.T) {
 }
 
 func TestALinkOfAnIncarnationThatIsOver(t *testing.T) {
-	bubble(t, pair(&recorder{}, Child{}), func(t *testing.T, r *rig) {
+	runTree(t, pair(&recorder{}, Child{}), func(t *testing.T, r *rig) {
 		var old *Process
-		tell(t, r.ref("a"), func(p *Process) error { old = p; return Normal })
+		runInActor(t, r.ref("a"), func(p *Process) error { old = p; return Normal })
 		old.Link(r.ref("b"))
-		tell(t, r.ref("b"), func(*Process) error { return errTest })
+		runInActor(t, r.ref("b"), func(*Process) error { return errTest })
 		if got := r.state(); got != "a#2 b#2" {
 			t.Errorf("tree %s", got)
 		}

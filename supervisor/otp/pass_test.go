@@ -26,7 +26,7 @@ func TestWhoPassToEachOtherStarveNobody(t *testing.T) {
 		return ref
 	}
 	passes := func(to string) Start {
-		return scriptOf(script{receive: func(p *Process, msg any) error {
+		return scriptWorker(script{receive: func(p *Process, msg any) error {
 			switch n := passed.Add(1); {
 			case n == begin:
 				_ = ref("c").Send(1)
@@ -36,7 +36,7 @@ func TestWhoPassToEachOtherStarveNobody(t *testing.T) {
 			return p.Pass(ref(to), msg)
 		}})
 	}
-	listens := scriptOf(script{receive: func(*Process, any) error {
+	listens := scriptWorker(script{receive: func(*Process, any) error {
 		heard <- passed.Load() - begin
 		return nil
 	}})
@@ -58,18 +58,20 @@ func TestIsolatedWorkerKeepsNobodyWaiting(t *testing.T) {
 	gate := make(chan struct{})
 	spec := Spec{
 		Intensity: Intensity{5, time.Hour},
-		Children:  []Child{{ID: "b", Start: scriptOf(script{})}, {ID: "a", Start: scriptOf(script{})}},
+		Children: []Child{
+			{ID: "b", Start: scriptWorker(script{})}, {ID: "a", Start: scriptWorker(script{})},
+		},
 	}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		gate = make(chan struct{})
-		tell(t, r.ref("a"), func(p *Process) error { here = p; <-gate; return nil })
+		runInActor(t, r.ref("a"), func(p *Process) error { here = p; <-gate; return nil })
 		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		if r.ref("a").Incarnation() != 2 {
 			t.Fatalf("tree %s", r.state())
 		}
 		here.guard.mailbox.handOver(&r.ref("b").row.proc.Load().mailbox)
 		heard := false
-		tell(t, r.ref("b"), func(*Process) error { heard = true; return nil })
+		runInActor(t, r.ref("b"), func(*Process) error { heard = true; return nil })
 		if !heard {
 			t.Error("who was passed to waits for it")
 		}
@@ -81,7 +83,7 @@ func TestIsolatedWorkerKeepsNobodyWaiting(t *testing.T) {
 // soon as the first is ready.
 func TestTheGoroutineGoesOnWithWhoIsStarted(t *testing.T) {
 	var on []string
-	child := scriptOf(script{init: func(*Process) error {
+	child := scriptWorker(script{init: func(*Process) error {
 		on = append(on, goroutineID())
 		return nil
 	}})
@@ -89,7 +91,7 @@ func TestTheGoroutineGoesOnWithWhoIsStarted(t *testing.T) {
 		on = append(on, goroutineID())
 		return Spec{Children: []Child{{ID: "a", Start: child}, {ID: "b", Start: child}}}
 	})
-	bubble(t, one(Child{ID: "s", Start: sup}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "s", Start: sup}), func(t *testing.T, r *rig) {
 		on = nil
 		if err := TerminateChild(context.Background(), r.tree.Ref(), "s"); err != nil {
 			t.Fatal(err)

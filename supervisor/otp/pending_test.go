@@ -15,11 +15,12 @@ func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		carried any
 		want    error
-	}{"given up": {&will{}, ErrStuck}, "none": {nil, ErrStuck}, "taken": {&carriedList{}, nil}} {
+	}{"given up": {&abandonRecorder{}, ErrStuck}, "none": {nil, ErrStuck},
+		"taken": {&carriedList{}, nil}} {
 		t.Run(name, func(t *testing.T) {
 			var gate chan struct{}
 			var taken []*Call[int, int]
-			start := scriptOf(script{
+			start := scriptWorker(script{
 				init: func(p *Process) error {
 					if p.Incarnation() == 1 {
 						p.SetCarriedState(c.carried)
@@ -42,7 +43,7 @@ func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 					return nil
 				},
 			})
-			bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+			runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 				gate = make(chan struct{})
 				a := r.ref("a")
 				answers := make(chan answer[int], 1)
@@ -72,7 +73,7 @@ func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 				if early := len(answers) > 0; early != (c.want != nil) {
 					t.Errorf("answered when it was replaced: %v", early)
 				}
-				tell(t, a, func(*Process) error { taken[0].Reply(2); return nil })
+				runInActor(t, a, func(*Process) error { taken[0].Reply(2); return nil })
 				close(gate)
 				if got := <-answers; !errors.Is(got.err, c.want) || c.want == nil && got.resp != 2 {
 					t.Errorf("answered %d, %v, want %v", got.resp, got.err, c.want)
@@ -88,13 +89,13 @@ func TestCallsOfAStuckWorkerFailAtOnce(t *testing.T) {
 // Pending calls of a stuck worker fail in the order in which it took them.
 func TestCallsOfAStuckWorkerFailInTheirOrder(t *testing.T) {
 	const calls = 64
-	start := scriptOf(script{receive: func(_ *Process, msg any) error {
+	start := scriptWorker(script{receive: func(_ *Process, msg any) error {
 		if h, ok := msg.(*hang); ok {
 			<-h.gate
 		}
 		return nil // the call is taken and not answered
 	}})
-	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 		var failed []int // only appended to on its supervisor's goroutine
 		for n := range calls {
 			c := &Call[int, int]{Req: n, ctx: t.Context()}

@@ -283,7 +283,7 @@ func (s *state) closePool(now time.Time) {
 		s.planDone(now)
 		return
 	}
-	if budget > 0 { // one timer for all; Infinity needs none, killed children have their own
+	if budget > 0 { // oneChild timer for all; Infinity needs none, killed children have their own
 		s.timer++
 		s.out = append(s.out, action{verb: doArm, delay: budget, timer: s.timer})
 	}

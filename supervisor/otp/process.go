@@ -27,7 +27,7 @@ type extras struct {
 	routines map[*routine]struct{}
 	timers   chain[*timer]
 	monitors map[*row]*monitor
-	// crowd says that there were many monitors; see crowded.
+	// hadMany says that there were many monitors; see manyMonitors.
 	hadMany bool
 	links   map[*link]struct{}
 }

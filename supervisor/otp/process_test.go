@@ -48,8 +48,8 @@ func TestAnOwnedGoroutineEndsAsAMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := &recorder{}
-			bubble(t, one(Child{ID: "a", Start: rec.start()}), func(t *testing.T, r *rig) {
-				tell(t, r.ref("a"), func(p *Process) error { p.Go("io", c.f); return nil })
+			runTree(t, oneChild(Child{ID: "a", Start: rec.start()}), func(t *testing.T, r *rig) {
+				runInActor(t, r.ref("a"), func(p *Process) error { p.Go("io", c.f); return nil })
 				rec.expect(t, c.want)
 			})
 		})
@@ -58,8 +58,8 @@ func TestAnOwnedGoroutineEndsAsAMessage(t *testing.T) {
 
 func TestAPanicOfAnOwnedGoroutineIsACrash(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, one(Child{ID: "a", Start: rec.start()}), func(t *testing.T, r *rig) {
-		tell(t, r.ref("a"), func(p *Process) error {
+	runTree(t, oneChild(Child{ID: "a", Start: rec.start()}), func(t *testing.T, r *rig) {
+		runInActor(t, r.ref("a"), func(p *Process) error {
 			p.Go("io", func(context.Context) error { panic("in goroutine") })
 			return nil
 		})
@@ -80,10 +80,10 @@ func TestAPanicOfAnOwnedGoroutineIsACrash(t *testing.T) {
 
 func TestAnEndWaitsForTheGoroutines(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, one(Child{ID: "a", Shutdown: 5 * time.Second, Start: rec.start()}),
+	runTree(t, oneChild(Child{ID: "a", Shutdown: 5 * time.Second, Start: rec.start()}),
 		func(t *testing.T, r *rig) {
 			ended := false
-			tell(t, r.ref("a"), func(p *Process) error {
+			runInActor(t, r.ref("a"), func(p *Process) error {
 				p.Go("slow", func(ctx context.Context) error {
 					<-ctx.Done()
 					time.Sleep(3 * time.Second)
@@ -93,7 +93,7 @@ func TestAnEndWaitsForTheGoroutines(t *testing.T) {
 				return nil
 			})
 			start := time.Now()
-			tell(t, r.ref("a"), func(*Process) error { panic(1) })
+			runInActor(t, r.ref("a"), func(*Process) error { panic(1) })
 			if n := r.ref("a").Incarnation(); n != 1 {
 				t.Errorf("incarnation %d began while a goroutine of the last one ran", n)
 			}
@@ -110,14 +110,14 @@ func TestAnEndWaitsForTheGoroutines(t *testing.T) {
 
 func TestAGoroutineThatDoesNotEndIsAbandoned(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, one(Child{ID: "a", Shutdown: 2 * time.Second, Start: rec.start()}),
+	runTree(t, oneChild(Child{ID: "a", Shutdown: 2 * time.Second, Start: rec.start()}),
 		func(t *testing.T, r *rig) {
 			gate := make(chan struct{})
-			tell(t, r.ref("a"), func(p *Process) error {
+			runInActor(t, r.ref("a"), func(p *Process) error {
 				p.Go("stuck", func(context.Context) error { <-gate; panic("late") })
 				return nil
 			})
-			tell(t, r.ref("a"), func(*Process) error { return errTest })
+			runInActor(t, r.ref("a"), func(*Process) error { return errTest })
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
 			abandoned := ofType[Abandoned](r)
@@ -140,11 +140,11 @@ func TestAGoroutineThatOutlivesAStopIsAbandoned(t *testing.T) {
 	for _, shutdown := range []Shutdown{2 * time.Second, BrutalKill} {
 		t.Run(shutdown.String(), func(t *testing.T) {
 			rec := &recorder{}
-			bubble(t, one(Child{ID: "a", Shutdown: shutdown, Start: rec.start()}),
+			runTree(t, oneChild(Child{ID: "a", Shutdown: shutdown, Start: rec.start()}),
 				func(t *testing.T, r *rig) {
 					gate := make(chan struct{})
 					defer close(gate)
-					tell(t, r.ref("a"), func(p *Process) error {
+					runInActor(t, r.ref("a"), func(p *Process) error {
 						p.Go("stuck", func(context.Context) error { <-gate; return nil })
 						return nil
 					})
@@ -162,15 +162,15 @@ func TestAGoroutineThatOutlivesAStopIsAbandoned(t *testing.T) {
 
 func TestAGoroutineOfTheEndIsWaitedFor(t *testing.T) {
 	var cause error
-	start := scriptOf(script{terminate: func(p *Process, _ error) {
+	start := scriptWorker(script{terminate: func(p *Process, _ error) {
 		p.Go("last", func(ctx context.Context) error {
 			cause = context.Cause(ctx)
 			time.Sleep(time.Second)
 			return nil
 		})
 	}})
-	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
-		tell(t, r.ref("a"), func(*Process) error { return Normal })
+	runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+		runInActor(t, r.ref("a"), func(*Process) error { return Normal })
 		if cause == nil || r.ref("a").Incarnation() != 1 {
 			t.Errorf("cause %v, incarnation %d", cause, r.ref("a").Incarnation())
 		}
@@ -184,21 +184,21 @@ func TestAGoroutineOfTheEndIsWaitedFor(t *testing.T) {
 
 func TestTheContextEndsWithItsCauseBeforeTerminate(t *testing.T) {
 	var cause, late error
-	start := scriptOf(script{terminate: func(p *Process, _ error) {
+	start := scriptWorker(script{terminate: func(p *Process, _ error) {
 		cause = context.Cause(p.Context())
 	}})
-	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
-		tell(t, r.ref("a"), func(p *Process) error { p.Context(); return errTest })
+	runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+		runInActor(t, r.ref("a"), func(p *Process) error { p.Context(); return errTest })
 		if cause != errTest {
 			t.Errorf("cause %v", cause)
 		}
 		// No context was requested before the end.
-		tell(t, r.ref("a"), func(p *Process) error { return errTest })
+		runInActor(t, r.ref("a"), func(p *Process) error { return errTest })
 		if !errors.Is(cause, ErrShutdown) {
 			t.Errorf("cause of a context made after the end began: %v", cause)
 		}
 		var p *Process
-		tell(t, r.ref("a"), func(q *Process) error { p = q; p.Context(); return nil })
+		runInActor(t, r.ref("a"), func(q *Process) error { p = q; p.Context(); return nil })
 		_ = r.tree.Shutdown(context.Background())
 		if late = context.Cause(p.Context()); late != ErrShutdown {
 			t.Errorf("cause of a stop: %v", late)
@@ -208,9 +208,9 @@ func TestTheContextEndsWithItsCauseBeforeTerminate(t *testing.T) {
 
 func TestTimers(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, one(Child{ID: "a", Start: rec.start()}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: rec.start()}), func(t *testing.T, r *rig) {
 		var stopped, queued Timer
-		tell(t, r.ref("a"), func(p *Process) error {
+		runInActor(t, r.ref("a"), func(p *Process) error {
 			p.After(time.Second, "second")
 			p.After(2*time.Second, "two")
 			stopped = p.After(time.Second, "never")
@@ -221,7 +221,7 @@ func TestTimers(t *testing.T) {
 		})
 		time.Sleep(3 * time.Second)
 		rec.expect(t, "1:second", "1:two")
-		tell(t, r.ref("a"), func(p *Process) error {
+		runInActor(t, r.ref("a"), func(p *Process) error {
 			queued = p.After(0, "queued")
 			time.Sleep(time.Second) // it has fired and waits behind this message
 			if !queued.Stop() {
@@ -240,9 +240,9 @@ func TestTimers(t *testing.T) {
 
 func TestNothingOfAnEndedIncarnationHasEffect(t *testing.T) {
 	rec := &recorder{}
-	bubble(t, one(Child{ID: "a", Start: rec.start()}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: rec.start()}), func(t *testing.T, r *rig) {
 		var old *Process
-		tell(t, r.ref("a"), func(p *Process) error {
+		runInActor(t, r.ref("a"), func(p *Process) error {
 			old = p
 			p.SetCarriedState("state")
 			p.SetStatus("status")
@@ -257,7 +257,7 @@ func TestNothingOfAnEndedIncarnationHasEffect(t *testing.T) {
 		}
 		CallAsync(old, r.ref("a"), "call", func(int, error) any { t.Error("wrapped"); return nil })
 		time.Sleep(time.Second)
-		tell(t, r.ref("a"), func(p *Process) error {
+		runInActor(t, r.ref("a"), func(p *Process) error {
 			if p.CarriedState() != "state" {
 				t.Errorf("carried state %v", p.CarriedState())
 			}
@@ -277,7 +277,7 @@ func TestNothingOfAnEndedIncarnationHasEffect(t *testing.T) {
 
 // callee answers, crashes, or does not answer.
 func callee() Start {
-	return scriptOf(script{receive: func(_ *Process, msg any) error {
+	return scriptWorker(script{receive: func(_ *Process, msg any) error {
 		c := msg.(*Call[string, string])
 		switch c.Req {
 		case "crash":
@@ -298,9 +298,9 @@ func TestCallAsync(t *testing.T) {
 		Intensity: Intensity{9, time.Hour},
 		Children:  []Child{{ID: "a", Start: rec.start()}, {ID: "b", Start: callee()}},
 	}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		call := func(to Ref, req string) {
-			tell(t, r.ref("a"), func(p *Process) error {
+			runInActor(t, r.ref("a"), func(p *Process) error {
 				CallAsync(p, to, req, func(s string, err error) any {
 					if s == "re: bad" {
 						panic("in wrap")
@@ -315,7 +315,7 @@ func TestCallAsync(t *testing.T) {
 		call(Ref{}, "nobody")
 		rec.expect(t, "1:re: hellonone", "1:crash", "1:no process")
 		call(r.ref("b"), "later")
-		tell(t, r.ref("a"), func(*Process) error { return Normal })
+		runInActor(t, r.ref("a"), func(*Process) error { return Normal })
 		time.Sleep(2 * time.Second)
 		rec.expect(t, "1:re: hellonone", "1:crash", "1:no process", "1:end normal")
 		call(r.ref("b"), "bad") // wrap runs on the caller's goroutine
@@ -324,8 +324,8 @@ func TestCallAsync(t *testing.T) {
 }
 
 func TestProcessKnowsWhoItIs(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
-		tell(t, r.ref("a"), func(p *Process) error {
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
+		runInActor(t, r.ref("a"), func(p *Process) error {
 			if p.Self() != r.ref("a") || p.Path() != "top/a" || p.System() != r.sys ||
 				!p.Now().Equal(time.Now()) {
 				t.Errorf("%v %s %v", p.Self(), p.Path(), p.Now())
@@ -345,24 +345,24 @@ func (h *inheritance) Abandon(reason error) {
 
 func TestCarriedState(t *testing.T) {
 	sub := Spec{
-		Intensity: Intensity{1, time.Hour}, Children: []Child{{ID: "a", Start: scriptOf(script{})}},
+		Intensity: Intensity{1, time.Hour}, Children: []Child{{ID: "a", Start: scriptWorker(script{})}},
 	}
 	spec := Spec{
 		Intensity: Intensity{9, time.Hour}, Children: []Child{{ID: "s", Start: Supervisor(sub)}},
 	}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		h := &inheritance{}
 		crash := func(*Process) error { panic(1) }
-		tell(t, r.ref("s/a"), func(p *Process) error { p.SetCarriedState(h); return nil })
-		tell(t, r.ref("s/a"), crash)
-		tell(t, r.ref("s/a"), func(p *Process) error {
+		runInActor(t, r.ref("s/a"), func(p *Process) error { p.SetCarriedState(h); return nil })
+		runInActor(t, r.ref("s/a"), crash)
+		runInActor(t, r.ref("s/a"), func(p *Process) error {
 			if p.CarriedState() != h {
 				t.Errorf("carried state %v after a crash", p.CarriedState())
 			}
 			return nil
 		})
-		tell(t, r.ref("s/a"), crash) // one too many: the supervisor restarts
-		tell(t, r.ref("s/a"), func(p *Process) error {
+		runInActor(t, r.ref("s/a"), crash) // oneChild too many: the supervisor restarts
+		runInActor(t, r.ref("s/a"), func(p *Process) error {
 			if p.CarriedState() != nil {
 				t.Errorf("carried state %v after the supervisor's restart", p.CarriedState())
 			}

@@ -16,7 +16,7 @@ func TestProcessesAreNotKeptInTheRegistry(t *testing.T) {
 		}
 		return n
 	}
-	bubble(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
 		fresh := NewSystem(Options{})
 		defer fresh.Close()
 		if n, own := registered(r.sys), registered(fresh); n != own || own == 0 {

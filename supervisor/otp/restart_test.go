@@ -31,7 +31,7 @@ func counter() Start {
 
 // S4-6. The queue survives a crash, in order, and only the message that caused it fails.
 func TestCrashKeepsTheQueueAndFailsOneMessage(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: counter()}), func(t *testing.T, r *rig) {
 		ref := r.ref("a")
 		gate := make(chan struct{})
 		_ = ref.Send(gate)
@@ -96,9 +96,9 @@ func TestMessagesOfARestartWaitForTheNewIncarnation(t *testing.T) {
 		gate = make(chan struct{})
 		r := newRig(t)
 		defer r.close()
-		r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{ID: "a", Start: start}))
+		r.tree, r.err = r.sys.Start(context.Background(), "top", oneChild(Child{ID: "a", Start: start}))
 		ref := r.ref("a")
-		tell(t, ref, func(*Process) error { panic(1) })
+		runInActor(t, ref, func(*Process) error { panic(1) })
 		if !ref.Alive() {
 			t.Error("not alive while it restarts in place")
 		}
@@ -150,7 +150,7 @@ func TestEveryHandlerMayPanicOrGoexit(t *testing.T) {
 						terminate: func(*Process, error) { once("terminate") },
 					}
 				})
-				bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+				runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 					_ = r.ref("a").Send(1)
 					synctest.Wait()
 					want := "a#2"
@@ -174,8 +174,8 @@ func TestEveryHandlerMayPanicOrGoexit(t *testing.T) {
 }
 
 func TestGoexitIsReported(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
-		tell(t, r.ref("a"), func(*Process) error { runtime.Goexit(); return nil })
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
+		runInActor(t, r.ref("a"), func(*Process) error { runtime.Goexit(); return nil })
 		reports := r.reports()
 		if len(reports) != 1 || !errors.Is(reports[0], ErrGoexit) {
 			t.Errorf("reports %v", reports)
@@ -189,9 +189,9 @@ func TestFailedStartsOfTheFirstKind(t *testing.T) {
 		want  string
 	}{
 		"nil behaviour": {Worker(func() Behaviour { return nil }), "no behaviour"},
-		"error":         {scriptOf(script{init: func(*Process) error { return errTest }}), "test"},
+		"error":         {scriptWorker(script{init: func(*Process) error { return errTest }}), "test"},
 		"panic":         {Worker(func() Behaviour { panic("boom") }), "panic: boom"},
-		"goexit": {scriptOf(script{init: func(*Process) error {
+		"goexit": {scriptWorker(script{init: func(*Process) error {
 			runtime.Goexit()
 			return nil
 		}}), "goexit"},
@@ -200,7 +200,7 @@ func TestFailedStartsOfTheFirstKind(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
 				defer r.close()
-				_, err := r.sys.Start(context.Background(), "top", one(Child{ID: "a", Start: c.start}))
+				_, err := r.sys.Start(context.Background(), "top", oneChild(Child{ID: "a", Start: c.start}))
 				var start *StartError
 				if !errors.As(err, &start) || start.Path != "top/a" || !strings.HasSuffix(err.Error(), c.want) {
 					t.Errorf("got %v, want a StartError of top/a that ends with %q", err, c.want)
@@ -214,9 +214,9 @@ func TestFailedStartsOfTheFirstKind(t *testing.T) {
 }
 
 func TestAnAbnormalResultIsReportedWithoutAStack(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
 		msg := &failer{}
-		tell(t, r.ref("a"), func(p *Process) error { return errTest })
+		runInActor(t, r.ref("a"), func(p *Process) error { return errTest })
 		reports := r.reports()
 		if len(reports) != 1 || reports[0].Reason != errTest || reports[0].Stack() != "" {
 			t.Errorf("reports %+v", reports)
@@ -230,8 +230,8 @@ func TestAnAbnormalResultIsReportedWithoutAStack(t *testing.T) {
 }
 
 func TestAMessageThatEndsItsWorkerFails(t *testing.T) {
-	start := scriptOf(script{receive: func(*Process, any) error { return errTest }})
-	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+	start := scriptWorker(script{receive: func(*Process, any) error { return errTest }})
+	runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 		if _, err := Do[int, int](context.Background(), r.ref("a"), 1); err != errTest {
 			t.Errorf("got %v, want the reason", err)
 		}

@@ -14,7 +14,7 @@ func TestARingOfCallsEnds(t *testing.T) {
 	other := map[string]string{"a": "b", "b": "a"}
 	var r *rig
 	answers := func(id string) Start {
-		return scriptOf(script{receive: func(_ *Process, msg any) error {
+		return scriptWorker(script{receive: func(_ *Process, msg any) error {
 			c := msg.(*Call[string, string])
 			if c.Req == "ping" {
 				c.Reply(id)
@@ -33,7 +33,7 @@ func TestARingOfCallsEnds(t *testing.T) {
 		Intensity: Intensity{9, time.Hour},
 		Children:  []Child{{ID: "a", Start: answers("a")}, {ID: "b", Start: answers("b")}},
 	}
-	bubble(t, spec, func(t *testing.T, rig *rig) {
+	runTree(t, spec, func(t *testing.T, rig *rig) {
 		r = rig
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

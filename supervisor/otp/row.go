@@ -29,9 +29,9 @@ type row struct {
 	proc     atomic.Pointer[guard] // nil while no process takes messages here
 	inc      atomic.Uint64
 	restarts atomic.Uint32
-	// hung counts isolated processes here and below that have not returned.
+	// isolated counts isolated processes here and below that have not returned.
 	isolated atomic.Int32
-	// domainIsolated counts those of hung that are not in a failure domain further below.
+	// domainIsolated counts the isolated processes that are not in a failure domain further below.
 	domainIsolated atomic.Int32
 	status         atomic.Uint32
 	strategy       atomic.Uint32
@@ -114,7 +114,8 @@ func (r *row) house(v *supervisor, g *guard, s Status, now time.Time) bool {
 
 // swap does the work of house, but leaves it to the caller to fail the messages that waited for the
 // old process.
-func (r *row) swap(v *supervisor, g *guard, s Status, now time.Time) (left []lost, ok bool) {
+func (r *row) swap(v *supervisor, g *guard, s Status,
+	now time.Time) (left []failedMessage, ok bool) {
 	r.mu.Lock()
 	if r.owner != v {
 		r.mu.Unlock()
@@ -128,7 +129,7 @@ func (r *row) swap(v *supervisor, g *guard, s Status, now time.Time) (left []los
 
 // evicted is called when a process leaves its row. If the process was isolated and no successor has
 // taken over its mailbox, the mailbox is closed and its waiting messages are returned.
-func (g *guard) evicted() (left []lost) {
+func (g *guard) evicted() (left []failedMessage) {
 	if g != nil && g.abandoned.Load() {
 		left, _ = g.mailbox.close(ErrNoProc, false)
 	}
@@ -148,7 +149,7 @@ func (r *row) rest(v *supervisor, s Status, now time.Time) {
 // release ends a supervisor's ownership of the row: nothing runs there until another supervisor
 // adopts it. The caller must fail the returned messages. ok is false when the supervisor does not
 // own the row any more.
-func (r *row) release(v *supervisor, now time.Time) (left []lost, ok bool) {
+func (r *row) release(v *supervisor, now time.Time) (left []failedMessage, ok bool) {
 	r.mu.Lock()
 	if r.owner != v {
 		r.mu.Unlock()

@@ -49,7 +49,7 @@ func TestWhatAServicesEndMeans(t *testing.T) {
 					<-gate
 					return c.end()
 				})
-				r.tree, r.err = r.sys.Start(context.Background(), "top", one(Child{
+				r.tree, r.err = r.sys.Start(context.Background(), "top", oneChild(Child{
 					ID: "s", Restart: c.restart, Start: start,
 				}))
 				close(gate)
@@ -68,7 +68,7 @@ func TestAServicesFactoryRunsBeforeTheNextSiblingStarts(t *testing.T) {
 		defer r.close()
 		_, err := r.sys.Start(context.Background(), "top", Spec{Children: []Child{
 			{ID: "listener", Start: Service(func() (suture.Service, error) { return nil, errTest })},
-			{ID: "next", Start: scriptOf(script{init: func(*Process) error {
+			{ID: "next", Start: scriptWorker(script{init: func(*Process) error {
 				t.Error("started")
 				return nil
 			}})},
@@ -81,7 +81,7 @@ func TestAServicesFactoryRunsBeforeTheNextSiblingStarts(t *testing.T) {
 }
 
 func TestAStopEndsTheServicesContextAndWaits(t *testing.T) {
-	bubble(t, one(Child{ID: "s", Shutdown: time.Minute,
+	runTree(t, oneChild(Child{ID: "s", Shutdown: time.Minute,
 		Start: service1(func(ctx context.Context) error {
 			<-ctx.Done()
 			time.Sleep(7 * time.Second) // time to drain
@@ -102,7 +102,7 @@ func TestAStopEndsTheServicesContextAndWaits(t *testing.T) {
 
 func TestAServiceTakesNoMessages(t *testing.T) {
 	wait := service1(func(ctx context.Context) error { <-ctx.Done(); return nil })
-	bubble(t, one(Child{ID: "s", Start: wait}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "s", Start: wait}), func(t *testing.T, r *rig) {
 		if _, err := Do[int, int](context.Background(), r.ref("s"), 1); err != ErrUnhandled {
 			t.Errorf("got %v", err)
 		}
@@ -116,7 +116,7 @@ func TestServicesOfAPoolGetArguments(t *testing.T) {
 		return serve(func(ctx context.Context) error { <-ctx.Done(); return nil }), nil
 	})
 	pool := Spec{Strategy: SimpleOneForOne, Children: []Child{{Start: start}}}
-	bubble(t, pool, func(t *testing.T, r *rig) {
+	runTree(t, pool, func(t *testing.T, r *rig) {
 		if _, err := StartChildArgs(context.Background(), r.tree.Ref(), "s", 7); err != nil || seen != 7 {
 			t.Errorf("args %v, %v", seen, err)
 		}
@@ -145,12 +145,13 @@ func TestATreeIsServedAgainBySuture(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		spec := Spec{
-			Intensity: Intensity{0, time.Second}, Children: []Child{{ID: "a", Start: scriptOf(script{})}},
+			Intensity: Intensity{0, time.Second},
+			Children:  []Child{{ID: "a", Start: scriptWorker(script{})}},
 		}
 		stop := outermost(t, NewService(r.sys, "top", spec))
 		for i := range 4 {
 			synctest.Wait()
-			tell(t, r.ref("a"), func(*Process) error { return errTest })
+			runInActor(t, r.ref("a"), func(*Process) error { return errTest })
 			time.Sleep(2 * time.Second) // longer than suture's backoff after the third failure
 			if n := r.ref("a").Incarnation(); n != uint64(i+2) {
 				t.Errorf("after failure %d: incarnation %d", i+1, n)
@@ -205,7 +206,7 @@ func TestATreeThatDoesNotStartIsTheServicesError(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		s := NewService(r.sys, "top",
-			one(Child{ID: "a", Start: scriptOf(script{init: func(*Process) error {
+			oneChild(Child{ID: "a", Start: scriptWorker(script{init: func(*Process) error {
 				return errTest
 			}})}))
 		if err := s.Serve(context.Background()); !errors.Is(err, errTest) {

@@ -24,7 +24,7 @@ func (m *mailbox) doing(since stamp) (msg any, in []string) {
 		return nil, nil
 	}
 	if m.guard.row.child().Start.Type() == SupervisorType {
-		return m.current, []string{
+		return m.currentMessage, []string{
 			"", "otp.(*supervisor).begin", "otp.(*supervisor).receive", "otp.(*supervisor).signal",
 			"otp.(*supervisor).conclude",
 		}
@@ -33,9 +33,9 @@ func (m *mailbox) doing(since stamp) (msg any, in []string) {
 		return nil, []string{"", "otp.(*worker).begin", "otp.(*worker).conclude"}
 	}
 	if p := m.guard.current.Load(); p != nil {
-		return m.current, []string{receiver(p.behaviour), "otp.(*worker).receive"}
+		return m.currentMessage, []string{receiver(p.behaviour), "otp.(*worker).receive"}
 	}
-	return m.current, nil
+	return m.currentMessage, nil
 }
 
 // report describes what a process is stuck at. It takes a profile of goroutines at most once a
@@ -54,7 +54,7 @@ func (w *watch) report(g *guard, since stamp, tick uint64, now time.Time) *Crash
 
 // findStack returns the stack of a worker's goroutine. The runtime identifies goroutines only at a
 // price: labels would cost every wake-up of every worker, and a dump with arguments stops the world
-// while it is written. So picture looks for a goroutine that handles a message with the same
+// while it is written. So findStack looks for a goroutine that handles a message with the same
 // behaviour. If there are several, it returns the most frequent stack, because goroutines that are
 // stuck at the same thing have the same stack. The profile takes two short pauses, whatever the
 // number of goroutines.

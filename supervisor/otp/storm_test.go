@@ -101,7 +101,7 @@ func (m *plea) Fail(err error) {
 }
 
 func (s *storm) worker() Start {
-	return scriptOf(script{
+	return scriptWorker(script{
 		init: func(p *Process) error { p.SetCarriedState(bequest{s}); return s.act(25) },
 		receive: func(p *Process, msg any) error {
 			if c, ok := msg.(*Call[int, string]); ok {

@@ -35,7 +35,7 @@ func (d *diary) add(p *Process, msg any) {
 }
 
 func (d *diary) start() Start {
-	return scriptOf(script{receive: func(p *Process, msg any) error {
+	return scriptWorker(script{receive: func(p *Process, msg any) error {
 		if h, ok := msg.(*hang); ok {
 			<-h.gate
 			h.after(p)
@@ -57,13 +57,14 @@ func send(t *testing.T, ref Ref, msgs ...any) {
 
 func TestAStuckWorkerIsReportedAndReplaced(t *testing.T) {
 	d := &diary{}
-	bubble(t, one(Child{ID: "a", Start: d.start()}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: d.start()}), func(t *testing.T, r *rig) {
 		a, h := r.ref("a"), newHang()
 		watcher := make(chan Down, 1)
-		if _, err := StartChild(context.Background(), r.tree.Ref(), Child{ID: "w", Start: scriptOf(script{
-			init:    func(p *Process) error { p.Monitor(a); return nil },
-			receive: func(_ *Process, msg any) error { watcher <- msg.(Down); return nil },
-		})}); err != nil {
+		if _, err := StartChild(context.Background(), r.tree.Ref(),
+			Child{ID: "w", Start: scriptWorker(script{
+				init:    func(p *Process) error { p.Monitor(a); return nil },
+				receive: func(_ *Process, msg any) error { watcher <- msg.(Down); return nil },
+			})}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3*time.Second + 17*time.Millisecond)
@@ -128,7 +129,7 @@ func TestAStuckWorkerIsReportedAndReplaced(t *testing.T) {
 			t.Errorf("after it came back: handled %q, %d hung, tree %s", d.lines,
 				r.sys.Isolated(), r.state())
 		}
-		tell(t, a, func(p *Process) error {
+		runInActor(t, a, func(p *Process) error {
 			if p.CarriedState() != nil {
 				t.Errorf("carried state %v", p.CarriedState())
 			}
@@ -146,10 +147,10 @@ func TestAStuckWorkerComesBackInAnyWay(t *testing.T) {
 		"panics":  func(*Process) error { panic("late") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			held := &will{}
-			bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+			held := &abandonRecorder{}
+			runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
 				gate := make(chan struct{})
-				tell(t, r.ref("a"), func(p *Process) error {
+				runInActor(t, r.ref("a"), func(p *Process) error {
 					p.SetCarriedState(held)
 					<-gate
 					return back(p)
@@ -159,9 +160,9 @@ func TestAStuckWorkerComesBackInAnyWay(t *testing.T) {
 				if r.state() != "a#2" || len(held.dropped) != 0 {
 					t.Errorf("tree %s, carried state abandoned %v while it is in use", r.state(), held.dropped)
 				}
-				if want := []string{"top/a#1 held by a goroutine that is stuck"}; !slices.Equal(r.dropped(),
-					want) {
-					t.Errorf("events %q", r.dropped())
+				want := []string{"top/a#1 held by a goroutine that is stuck"}
+				if !slices.Equal(r.droppedEvents(), want) {
+					t.Errorf("events %q", r.droppedEvents())
 				}
 				close(gate)
 				time.Sleep(time.Second)
@@ -209,7 +210,7 @@ func (e *carriedList) Detach() any {
 func TestCarriedStateIsDetachedFromAStuckWorker(t *testing.T) {
 	back := false
 	var use func(n int) int
-	start := scriptOf(script{init: func(p *Process) error {
+	start := scriptWorker(script{init: func(p *Process) error {
 		e, ok := p.CarriedState().(*carriedList)
 		if !ok {
 			e = &carriedList{}
@@ -218,9 +219,9 @@ func TestCarriedStateIsDetachedFromAStuckWorker(t *testing.T) {
 		use = e.add
 		return nil
 	}})
-	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
-		tell(t, r.ref("a"), func(*Process) error {
+		runInActor(t, r.ref("a"), func(*Process) error {
 			mine := use
 			mine(1)
 			<-gate
@@ -230,30 +231,35 @@ func TestCarriedStateIsDetachedFromAStuckWorker(t *testing.T) {
 			return nil
 		})
 		time.Sleep(DefaultHardTimeout + time.Second)
-		tell(t, r.ref("a"), func(*Process) error { use(2); return nil })
+		runInActor(t, r.ref("a"), func(*Process) error { use(2); return nil })
 		close(gate)
 		synctest.Wait()
-		tell(t, r.ref("a"), func(*Process) error {
+		runInActor(t, r.ref("a"), func(*Process) error {
 			if sum := use(3); sum != 6 || !back {
 				t.Errorf("sum %d, came back %v", sum, back)
 			}
 			return nil
 		})
-		if len(r.dropped()) != 0 || r.state() != "a#2" {
-			t.Errorf("dropped %q, tree %s", r.dropped(), r.state())
+		if len(r.droppedEvents()) != 0 || r.state() != "a#2" {
+			t.Errorf("dropped %q, tree %s", r.droppedEvents(), r.state())
 		}
 	})
 }
 
 // Carried state whose Detach returns nil is dropped, like state without Detach.
 func TestCarriedStateInUseIsAbandoned(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
-		tell(t, r.ref("a"), func(p *Process) error { p.SetCarriedState(clinging{}); <-gate; return nil })
+		runInActor(t, r.ref("a"), func(p *Process) error {
+			p.SetCarriedState(clinging{})
+			<-gate
+			return nil
+		})
 		time.Sleep(DefaultHardTimeout + time.Second)
 		synctest.Wait()
-		if len(r.dropped()) != 1 || r.ref("a").row.carried != nil || r.state() != "a#2" {
-			t.Errorf("dropped %q, carried state %v, tree %s", r.dropped(), r.ref("a").row.carried, r.state())
+		if len(r.droppedEvents()) != 1 || r.ref("a").row.carried != nil || r.state() != "a#2" {
+			t.Errorf("dropped %q, carried state %v, tree %s", r.droppedEvents(),
+				r.ref("a").row.carried, r.state())
 		}
 		close(gate)
 	})
@@ -279,7 +285,7 @@ func TestWhoeverComesBackInTimeIsLeftAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.child.ID, c.child.Start = "a", d.start()
-			bubble(t, one(c.child), func(t *testing.T, r *rig) {
+			runTree(t, oneChild(c.child), func(t *testing.T, r *rig) {
 				h := newHang()
 				for range 3 { // the time of each message counts separately
 					h.gate = make(chan struct{})
@@ -299,16 +305,16 @@ func TestWhoeverComesBackInTimeIsLeftAlone(t *testing.T) {
 // Nothing but the watch bounds a Terminate that was not ordered.
 func TestAStuckTerminateIsReplaced(t *testing.T) {
 	var gate chan struct{}
-	start := scriptOf(script{terminate: func(p *Process, _ error) {
+	start := scriptWorker(script{terminate: func(p *Process, _ error) {
 		if p.Incarnation() == 1 {
 			<-gate
 		}
 	}})
-	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 		gate = make(chan struct{})
-		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		runInActor(t, r.ref("a"), func(*Process) error { return errTest })
 		ran := false
-		tell(t, r.ref("a"), func(*Process) error { ran = true; return nil })
+		runInActor(t, r.ref("a"), func(*Process) error { ran = true; return nil })
 		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		synctest.Wait()
 		if !ran || r.state() != "a#2" || r.sys.Isolated() != 1 {
@@ -327,10 +333,10 @@ func TestAStuckTerminateIsReplaced(t *testing.T) {
 func TestAStuckWorkerCountsAsACrash(t *testing.T) {
 	d := &diary{}
 	spec := Spec{Strategy: RestForOne, Intensity: Intensity{1, time.Hour}, Children: []Child{
-		{ID: "z", Start: scriptOf(script{})}, {ID: "a", Start: d.start()},
-		{ID: "b", Start: scriptOf(script{})},
+		{ID: "z", Start: scriptWorker(script{})}, {ID: "a", Start: d.start()},
+		{ID: "b", Start: scriptWorker(script{})},
 	}}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		first, second, last := newHang(), newHang(), &failer{}
 		send(t, r.ref("a"), first, "waiting")
 		time.Sleep(DefaultHardTimeout + 2*time.Second)
@@ -357,7 +363,7 @@ func TestHungGoroutinesAreBounded(t *testing.T) {
 		Intensity: Intensity{10 * MaxIsolated, time.Second},
 		Children:  []Child{{ID: "a", Start: d.start()}},
 	}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
 		for n := 1; r.tree.Err() == nil; n++ {
 			h := newHang()
@@ -383,16 +389,17 @@ func TestHungGoroutinesAreBounded(t *testing.T) {
 // The end of a late Terminate is not reported to watchers of the row. They watch the successor.
 func TestALateTerminateIsNoEnd(t *testing.T) {
 	var g gated
-	start := scriptOf(script{terminate: func(*Process, error) { g.wait() }})
-	bubble(t, one(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
+	start := scriptWorker(script{terminate: func(*Process, error) { g.wait() }})
+	runTree(t, oneChild(Child{ID: "a", Start: start}), func(t *testing.T, r *rig) {
 		g.set(make(chan struct{}))
-		tell(t, r.ref("a"), func(*Process) error { return errTest })
+		runInActor(t, r.ref("a"), func(*Process) error { return errTest })
 		time.Sleep(DefaultHardTimeout + 2*time.Second)
 		gate, a, downs := g.set(nil), r.ref("a"), 0
-		if _, err := StartChild(context.Background(), r.tree.Ref(), Child{ID: "w", Start: scriptOf(script{
-			init:    func(p *Process) error { p.Monitor(a); return nil },
-			receive: func(_ *Process, msg any) error { downs++; return nil },
-		})}); err != nil {
+		if _, err := StartChild(context.Background(), r.tree.Ref(),
+			Child{ID: "w", Start: scriptWorker(script{
+				init:    func(p *Process) error { p.Monitor(a); return nil },
+				receive: func(_ *Process, msg any) error { downs++; return nil },
+			})}); err != nil {
 			t.Fatal(err)
 		}
 		close(gate)

@@ -185,7 +185,7 @@ func (v *supervisor) signal(msg any) {
 			v.readied(k)
 		}
 	case inTimeout:
-		msg.full = msg.child != nil && msg.child.driver.row.full()
+		msg.full = msg.child != nil && msg.child.driver.row.atIsolationLimit()
 		v.step(msg)
 	case overdue:
 		v.stuck(msg)
@@ -202,10 +202,10 @@ func (v *supervisor) stuck(o overdue) {
 	if k.driver.guard != g || k.stage != up && !sup {
 		return
 	}
-	full := g.row.full()
+	full := g.row.atIsolationLimit()
 	end := g.replace
 	if sup {
-		end = g.expel
+		end = g.abandonIfStuck
 	}
 	cut, ok := end(o.since, o.report)
 	if !ok {

@@ -30,7 +30,7 @@ func faulty(t *testing.T, spec Spec, f func(t *testing.T, r *rig, faults *fault.
 }
 
 func TestAnInjectedPanicIsACrashLikeAnyOther(t *testing.T) {
-	faulty(t, one(Child{ID: "a", Start: counter()}),
+	faulty(t, oneChild(Child{ID: "a", Start: counter()}),
 		func(t *testing.T, r *rig, faults *fault.Registry) {
 			f := fault.Fault{
 				Action: fault.Panic, Point: fault.Point{Path: "top/a"}, Count: 1, Lease: time.Minute,
@@ -76,9 +76,11 @@ func TestASupervisorThatCrashesStopsItsChildrenFirst(t *testing.T) {
 // its children and ends.
 func TestASupervisorThatCannotStopCollapses(t *testing.T) {
 	sub := Spec{
-		Children: []Child{{ID: "a", Start: scriptOf(script{})}, {ID: "b", Start: scriptOf(script{})}},
+		Children: []Child{
+			{ID: "a", Start: scriptWorker(script{})}, {ID: "b", Start: scriptWorker(script{})},
+		},
 	}
-	bubble(t, one(Child{ID: "s", Start: Supervisor(sub)}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "s", Start: Supervisor(sub)}), func(t *testing.T, r *rig) {
 		r.ref("s/a").row.proc.Load().child.driver.guard = nil // the bug: stopping it dereferences nil
 		old := r.ref("s/b")
 		if err := TerminateChild(context.Background(), r.tree.Ref(), "s"); err != nil {
@@ -108,7 +110,7 @@ func TestASubtreeFromArguments(t *testing.T) {
 		case int:
 			s := Spec{}
 			for i := range n {
-				s.Children = append(s.Children, Child{ID: fmt.Sprint(i), Start: scriptOf(script{})})
+				s.Children = append(s.Children, Child{ID: fmt.Sprint(i), Start: scriptWorker(script{})})
 			}
 			return s
 		case nil:
@@ -119,7 +121,7 @@ func TestASubtreeFromArguments(t *testing.T) {
 	spec := Spec{
 		Intensity: Intensity{9, time.Hour}, Strategy: SimpleOneForOne, Children: []Child{template},
 	}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		if _, err := StartChildArgs(ctx, r.tree.Ref(), "x", 2); err != nil {
 			t.Error(err)
@@ -136,8 +138,8 @@ func TestASubtreeFromArguments(t *testing.T) {
 		if got := r.state(); got != "x#1{0#1 1#1}" {
 			t.Errorf("tree %s", got)
 		}
-		for range 2 { // one too many for x, whose intensity is the default
-			tell(t, r.ref("x/1"), func(*Process) error { return errTest })
+		for range 2 { // oneChild too many for x, whose intensity is the default
+			runInActor(t, r.ref("x/1"), func(*Process) error { return errTest })
 		}
 		if got := r.state(); got != "x#2{0#2 1#3}" {
 			t.Errorf("tree %s", got)
@@ -154,13 +156,13 @@ func TestArgumentsReachTheWorkerAtEveryStart(t *testing.T) {
 	spec := Spec{
 		Intensity: Intensity{9, time.Hour}, Strategy: SimpleOneForOne, Children: []Child{template},
 	}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		seen = nil
 		ref, err := StartChildArgs(context.Background(), r.tree.Ref(), "x", 42)
 		if err != nil || ref != r.ref("x") {
 			t.Fatal(ref, err)
 		}
-		tell(t, ref, func(*Process) error { return errTest })
+		runInActor(t, ref, func(*Process) error { return errTest })
 		if len(seen) != 2 || seen[0] != 42 || seen[1] != 42 {
 			t.Errorf("seen %v", seen)
 		}
@@ -168,7 +170,7 @@ func TestArgumentsReachTheWorkerAtEveryStart(t *testing.T) {
 }
 
 func TestAdministrationRefuses(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		if err := DeleteChild(ctx, r.ref("a"), "x"); err != ErrNotSupervisor {
 			t.Errorf("of a worker: %v", err)
@@ -176,7 +178,7 @@ func TestAdministrationRefuses(t *testing.T) {
 		if _, err := WhichChildren(ctx, Ref{}); err != ErrNoProc {
 			t.Errorf("of nothing: %v", err)
 		}
-		_, err := StartChild(ctx, r.tree.Ref(), Child{ID: "a", Start: scriptOf(script{})})
+		_, err := StartChild(ctx, r.tree.Ref(), Child{ID: "a", Start: scriptWorker(script{})})
 		var already ErrAlreadyStarted
 		if !errors.As(err, &already) || already.Ref != r.ref("a") ||
 			err.Error() != "already started: top/a" {
@@ -189,8 +191,8 @@ func TestAdministrationRefuses(t *testing.T) {
 			t.Errorf("a message to a supervisor: %v", msg.err)
 		}
 	})
-	pool := Spec{Strategy: SimpleOneForOne, Children: []Child{{Start: scriptOf(script{})}}}
-	bubble(t, pool, func(t *testing.T, r *rig) {
+	pool := Spec{Strategy: SimpleOneForOne, Children: []Child{{Start: scriptWorker(script{})}}}
+	runTree(t, pool, func(t *testing.T, r *rig) {
 		var bad *SpecError
 		if _, err := StartChildArgs(context.Background(), r.tree.Ref(), "a/b",
 			nil); !errors.As(err, &bad) {
@@ -205,10 +207,10 @@ func TestAdministrationFromInsideAnActor(t *testing.T) {
 		{ID: "a", Start: rec.start()},
 		{ID: "s", Start: Supervisor(Spec{})},
 		{ID: "p", Start: Supervisor(Spec{
-			Strategy: SimpleOneForOne, Children: []Child{{Start: scriptOf(script{})}},
+			Strategy: SimpleOneForOne, Children: []Child{{Start: scriptWorker(script{})}},
 		})},
 	}}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		said := func(label string) func(error) any {
 			return func(err error) any { return fmt.Sprint(label, " ", err) }
 		}
@@ -218,7 +220,7 @@ func TestAdministrationFromInsideAnActor(t *testing.T) {
 		s, p := r.ref("s"), r.ref("p")
 		for _, f := range []func(*Process){
 			func(q *Process) {
-				StartChildAsync(q, s, Child{ID: "x", Start: scriptOf(script{})}, refd("start"))
+				StartChildAsync(q, s, Child{ID: "x", Start: scriptWorker(script{})}, refd("start"))
 			},
 			func(q *Process) { StartChildArgsAsync(q, p, "y", nil, refd("args")) },
 			func(q *Process) { TerminateChildAsync(q, s, "x", said("terminate")) },
@@ -226,7 +228,7 @@ func TestAdministrationFromInsideAnActor(t *testing.T) {
 			func(q *Process) { DeleteChildAsync(q, s, "x", said("delete")) },
 			func(q *Process) { DeleteChildAsync(q, r.ref("a"), "x", said("worker")) },
 		} {
-			tell(t, r.ref("a"), func(q *Process) error { f(q); return nil })
+			runInActor(t, r.ref("a"), func(q *Process) error { f(q); return nil })
 		}
 		rec.expect(t, "1:start top/s/x <nil>", "1:args top/p/y <nil>", "1:terminate <nil>",
 			"1:restart top/s/x <nil>",
@@ -235,7 +237,7 @@ func TestAdministrationFromInsideAnActor(t *testing.T) {
 }
 
 func TestAStrangersDeathIsNoneOfASupervisorsBusiness(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
 		g := r.tree.Ref().row.proc.Load()
 		for _, id := range []string{"stranger", "1", "2", "top/a"} {
 			g.mailbox.PostSystemMessage(&actor.Terminated{Who: actor.NewPID("nonhost", id)})
@@ -260,19 +262,20 @@ func TestRowsSurviveASpecThatFailsOnce(t *testing.T) {
 			panic("not now")
 		}
 		return Spec{
-			Intensity: Intensity{0, time.Second}, Children: []Child{{ID: "a", Start: scriptOf(script{})}},
+			Intensity: Intensity{0, time.Second},
+			Children:  []Child{{ID: "a", Start: scriptWorker(script{})}},
 		}
 	})
 	spec := Spec{
 		Strategy: SimpleOneForOne, Intensity: Intensity{9, time.Hour}, Children: []Child{{Start: sub}},
 	}
-	bubble(t, spec, func(t *testing.T, r *rig) {
+	runTree(t, spec, func(t *testing.T, r *rig) {
 		n = 0
 		if _, err := StartChildArgs(context.Background(), r.tree.Ref(), "s", nil); err != nil {
 			t.Fatal(err)
 		}
 		ref := r.ref("s/a")
-		tell(t, ref, func(*Process) error { return errTest })
+		runInActor(t, ref, func(*Process) error { return errTest })
 		if got := r.state(); got != "s#3{a#2}" || !ref.Alive() {
 			t.Errorf("tree %s, old address alive %v", got, ref.Alive())
 		}
@@ -281,10 +284,10 @@ func TestRowsSurviveASpecThatFailsOnce(t *testing.T) {
 
 func TestAStartThatIgnoresHasNoAddressInAPool(t *testing.T) {
 	pool := Spec{Strategy: SimpleOneForOne,
-		Children: []Child{{Start: scriptOf(script{init: func(*Process) error {
+		Children: []Child{{Start: scriptWorker(script{init: func(*Process) error {
 			return Ignore
 		}})}}}
-	bubble(t, pool, func(t *testing.T, r *rig) {
+	runTree(t, pool, func(t *testing.T, r *rig) {
 		ref, err := StartChildArgs(context.Background(), r.tree.Ref(), "a", nil)
 		if !ref.IsZero() || err != nil {
 			t.Errorf("got %v, %v", ref, err)

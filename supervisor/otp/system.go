@@ -62,12 +62,12 @@ type System struct {
 	scheduler Scheduler
 	seq       atomic.Uint64
 	marks     boxMarks
-	propsPool sync.Pool // pool of *cradle, see there
+	propsPool sync.Pool // pool of *sharedProps, see there
 	watch     watch
-	hung      atomic.Int32
-	// domainIsolated counts those of hung that are in failure domains other than the root, at most
-	// MaxIsolated of each.
-	domainIsolated atomic.Int32
+	isolated  atomic.Int32
+	// isolatedInDomains counts isolated processes that are in failure domains other than the root, at
+	// most MaxIsolated of each.
+	isolatedInDomains atomic.Int32
 
 	mu     sync.Mutex // guards the fields below
 	roots  []*row     // in order of their first start
@@ -160,7 +160,7 @@ func (s *System) Snapshot() Node {
 
 // Isolated returns how many isolated processes, in all trees, have not returned yet; see
 // MaxIsolated.
-func (s *System) Isolated() int { return int(s.hung.Load()) }
+func (s *System) Isolated() int { return int(s.isolated.Load()) }
 
 // IdleRunners returns how many goroutines wait for a process that has work. They are kept for
 // reuse, at most 64. So the number of goroutines follows the number of messages handled at once,
@@ -228,7 +228,7 @@ func (s *System) spawn(g *guard) error {
 
 // sharedProps holds props from which protoactor makes processes. Protoactor asks the props for the
 // actor and the mailbox only during the spawn, but keeps a pointer to them in each process. They
-// take more memory than the rest of an idle process, so many processes share one cradle.
+// take more memory than the rest of an idle process, so many processes share one sharedProps.
 type sharedProps struct {
 	guard *guard
 	props *actor.Props

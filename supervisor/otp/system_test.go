@@ -24,7 +24,7 @@ func TestStartRefuses(t *testing.T) {
 		if _, err := r.sys.Start(ctx, "a/b", Spec{}); err == nil {
 			t.Error("a slash in the name")
 		}
-		if _, err := r.sys.Start(ctx, "b", one(Child{})); err == nil {
+		if _, err := r.sys.Start(ctx, "b", oneChild(Child{})); err == nil {
 			t.Error("a bad spec")
 		}
 		r.sys.Close()
@@ -46,7 +46,7 @@ func TestAStartEndsWithItsContext(t *testing.T) {
 			terminate: func(p *Process, _ error) { ended = append(ended, p.Path()) },
 		}
 		_, err := r.sys.Start(ctx, "top", Spec{
-			Children: []Child{{ID: "a", Start: scriptOf(slow)}, {ID: "b", Start: scriptOf(slow)}},
+			Children: []Child{{ID: "a", Start: scriptWorker(slow)}, {ID: "b", Start: scriptWorker(slow)}},
 		})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
@@ -121,7 +121,7 @@ func TestSnapshotShowsEverything(t *testing.T) {
 		defer r.close()
 		gate := make(chan struct{})
 		spec := Spec{Strategy: RestForOne,
-			Children: []Child{{ID: "a", Label: "class", Restart: Transient, Start: scriptOf(script{
+			Children: []Child{{ID: "a", Label: "class", Restart: Transient, Start: scriptWorker(script{
 				init:    func(p *Process) error { p.SetStatus("fine"); return nil },
 				receive: func(*Process, any) error { <-gate; return nil },
 			})}}}
@@ -242,7 +242,7 @@ func TestALargePoolStops(t *testing.T) {
 	defer sys.Close()
 	ctx := context.Background()
 	tree, err := sys.Start(ctx, "top", Spec{
-		Strategy: SimpleOneForOne, Children: []Child{{Restart: Temporary, Start: scriptOf(script{})}},
+		Strategy: SimpleOneForOne, Children: []Child{{Restart: Temporary, Start: scriptWorker(script{})}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +275,7 @@ func TestSoak(t *testing.T) {
 	defer sys.Close()
 	many := Intensity{MaxRestarts, time.Millisecond}
 	work := func() Start {
-		return scriptOf(script{receive: func(p *Process, msg any) error {
+		return scriptWorker(script{receive: func(p *Process, msg any) error {
 			c, ok := msg.(*Call[int, int])
 			if !ok {
 				return nil

@@ -37,14 +37,15 @@ func (m *mailbox) handOver(to *mailbox) {
 // charge of.
 func (m *mailbox) continueWith(to *mailbox) {
 	m.guard.sys.watch.wake()
-	m.release(m.turn.Swap(to))
+	m.scheduleHandedOver(m.turn.Swap(to))
 	if m.guard.abandoned.Load() { // then the watch does not notice if it never returns
-		m.release(m.turn.Swap(nil))
+		m.scheduleHandedOver(m.turn.Swap(nil))
 	}
 }
 
-// release starts another goroutine for a mailbox that was to be continued by this goroutine.
-func (m *mailbox) release(to *mailbox) {
+// scheduleHandedOver starts another goroutine for a mailbox that was to be continued by this
+// goroutine.
+func (m *mailbox) scheduleHandedOver(to *mailbox) {
 	if to != nil {
 		m.dispatch.Schedule(to.run)
 	}

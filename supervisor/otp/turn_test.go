@@ -26,11 +26,11 @@ func (w *passing) begin() { w.heard, w.gate = make(chan string, 10), make(chan s
 
 func (w *passing) spec() Spec {
 	return Spec{Strategy: OneForOne, Intensity: Intensity{5, time.Hour}, Children: []Child{
-		{ID: "b", Start: scriptOf(script{receive: func(*Process, any) error {
+		{ID: "b", Start: scriptWorker(script{receive: func(*Process, any) error {
 			w.heard <- goroutineID()
 			return nil
 		}})},
-		{ID: "a", Start: scriptOf(script{receive: func(p *Process, msg any) error {
+		{ID: "a", Start: scriptWorker(script{receive: func(p *Process, msg any) error {
 			if err := p.Pass(msg.(Ref), "news"); err != nil {
 				w.heard <- err.Error()
 			}
@@ -43,7 +43,7 @@ func (w *passing) spec() Spec {
 
 func TestTheGoroutineGoesOnWithWhoIsPassedTo(t *testing.T) {
 	w := &passing{after: func(chan struct{}) {}}
-	bubble(t, w.spec(), func(t *testing.T, r *rig) {
+	runTree(t, w.spec(), func(t *testing.T, r *rig) {
 		w.begin()
 		for range 3 {
 			send(t, r.ref("a"), r.ref("b"))
@@ -69,7 +69,7 @@ func TestWhoIsPassedToIsHeldUpByNobody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &passing{after: after}
-			bubble(t, w.spec(), func(t *testing.T, r *rig) {
+			runTree(t, w.spec(), func(t *testing.T, r *rig) {
 				w.begin()
 				begun := time.Now()
 				send(t, r.ref("a"), r.ref("b"))

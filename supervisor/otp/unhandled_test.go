@@ -12,7 +12,7 @@ func TestCallThatNobodyHandlesFails(t *testing.T) {
 	ignore := Worker(func() Behaviour {
 		return &script{receive: func(*Process, any) error { return nil }}
 	})
-	bubble(t, one(Child{ID: "a", Start: ignore}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: ignore}), func(t *testing.T, r *rig) {
 		begun := time.Now()
 		_, err := Do[int, int](context.Background(), r.ref("a"), 1)
 		if !errors.Is(err, ErrUnhandled) || time.Since(begun) > 0 {
@@ -39,7 +39,7 @@ func TestCallThatIsAnsweredLater(t *testing.T) {
 			return nil
 		}}
 	})
-	bubble(t, one(Child{ID: "a", Start: later}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: later}), func(t *testing.T, r *rig) {
 		got, err := Do[int, int](context.Background(), r.ref("a"), 7)
 		if got != 7 || err != nil {
 			t.Errorf("got %d, %v", got, err)

@@ -179,7 +179,7 @@ func (w *watch) below(r *row, tick uint64) {
 			w.woken.Store(true)
 		}
 		if since != 0 && since.tick() < tick {
-			g.mailbox.release(g.mailbox.turn.Swap(nil))
+			g.mailbox.scheduleHandedOver(g.mailbox.turn.Swap(nil))
 		}
 		if since == 0 && g.mailbox.oversized.Load() {
 			g.mailbox.trim()

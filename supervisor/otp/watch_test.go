@@ -9,7 +9,7 @@ import (
 // The watch costs nothing while nothing happens. It begins with the first message and ends with the
 // system.
 func TestTheWatchIsQuiet(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
 		armed := func() bool {
 			r.sys.watch.mu.Lock()
 			defer r.sys.watch.mu.Unlock()
@@ -25,7 +25,7 @@ func TestTheWatchIsQuiet(t *testing.T) {
 		if armed() || r.sys.watch.tick.Load() != before {
 			t.Error("watched while nothing happens")
 		}
-		tell(t, r.ref("a"), func(*Process) error { return nil })
+		runInActor(t, r.ref("a"), func(*Process) error { return nil })
 		if !armed() {
 			t.Error("not watched while messages are handled")
 		}
@@ -41,7 +41,7 @@ func TestTheWatchIsQuiet(t *testing.T) {
 // A process that begins with something while all rows are looked at is looked at again, even if no
 // process is woken any more.
 func TestTheWatchStaysForWhoHasJustBegun(t *testing.T) {
-	bubble(t, one(Child{ID: "a", Start: scriptOf(script{})}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: scriptWorker(script{})}), func(t *testing.T, r *rig) {
 		time.Sleep(time.Minute) // the watch is off now
 		w, row := &r.sys.watch, r.ref("a").row
 		tick := w.tick.Load()
@@ -83,7 +83,7 @@ func TestAPauseIsNotCounted(t *testing.T) {
 // A process that has returned before its supervisor hears of the delay is not replaced.
 func TestWhoIsBackWhenItIsToldOfIsLeftAlone(t *testing.T) {
 	d := &diary{}
-	bubble(t, one(Child{ID: "a", Start: d.start()}), func(t *testing.T, r *rig) {
+	runTree(t, oneChild(Child{ID: "a", Start: d.start()}), func(t *testing.T, r *rig) {
 		g := r.ref("a").row.proc.Load()
 		h := newHang()
 		send(t, r.ref("a"), h)

@@ -37,7 +37,7 @@ func problem(w http.ResponseWriter, status int, label, hint string) {
 	answer(w, status, &mcpdv1.Problem{Status: uint32(status), Error: label, Hint: hint})
 }
 
-// boolParam reads a query parameter that is on or off. If it is neither, flagged answers the
+// boolParam reads a query parameter that is on or off. If it is neither, boolParam answers the
 // request with an error.
 func boolParam(w http.ResponseWriter, r *http.Request, name string) (on, ok bool) {
 	raw := r.URL.Query().Get(name)

@@ -151,7 +151,7 @@ func garble(in transport.Inbound, e fault.Effect) (transport.Inbound, bool) {
 	}
 	_, cause := jsonrpc.Decode(bytes, protocol.UpstreamLimits())
 	id, _ := jsonrpc.PeekID(bytes)
-	id = cmp.Or(id, in.Related) // a response on the stream of its request needs no id
-	return transport.Inbound{Related: id, Err: fmt.Errorf("%w: %w", e, cause),
+	id = cmp.Or(id, in.RequestID) // a response on the stream of its request needs no id
+	return transport.Inbound{RequestID: id, Err: fmt.Errorf("%w: %w", e, cause),
 		Written: true}, !id.IsZero()
 }

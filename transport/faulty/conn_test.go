@@ -77,7 +77,7 @@ func (r *rig) heard() string {
 		case err != nil:
 			return strings.Join(append(list, "end"), " ")
 		case in.Err != nil:
-			list = append(list, fmt.Sprintf("%s!%d", in.Related.Raw(), at))
+			list = append(list, fmt.Sprintf("%s!%d", in.RequestID.Raw(), at))
 		default:
 			list = append(list, fmt.Sprintf("%s%s@%d", in.Message.ID.Raw(), in.Message.Method, at))
 		}
@@ -145,12 +145,12 @@ func TestWhatIsSpoiltFailsItsRequestOnly(t *testing.T) {
 	bubble(t, func(r *rig) {
 		r.arm(fault.Fault{Action: fault.Garble, Point: fault.Point{Place: fault.UpstreamRead}})
 		_ = r.server.Send(r.Context(), transport.Inbound{
-			Message: jsonrpc.Response(jsonrpc.IntID(7), nil), Related: jsonrpc.IntID(7),
+			Message: jsonrpc.Response(jsonrpc.IntID(7), nil), RequestID: jsonrpc.IntID(7),
 		})
 		in, err := r.conn.Recv(r.Context())
 		var effect fault.Effect
 		var bad *jsonrpc.DecodeError
-		if err != nil || in.Related != jsonrpc.IntID(7) || !in.Written || !errors.As(in.Err, &effect) ||
+		if err != nil || in.RequestID != jsonrpc.IntID(7) || !in.Written || !errors.As(in.Err, &effect) ||
 			!errors.As(in.Err, &bad) {
 			t.Errorf("%+v, %v", in, err)
 		}
@@ -178,7 +178,7 @@ func TestOnlyMessagesAreStruck(t *testing.T) {
 		r.arm(fault.Fault{
 			Action: fault.Late, Delay: time.Hour, Point: fault.Point{Place: fault.UpstreamRead},
 		})
-		_ = r.server.Send(r.Context(), transport.Inbound{Related: jsonrpc.IntID(1), Err: io.EOF})
+		_ = r.server.Send(r.Context(), transport.Inbound{RequestID: jsonrpc.IntID(1), Err: io.EOF})
 		_ = r.server.Send(r.Context(), transport.Inbound{Control: "news"})
 		r.say(2)
 		ctx, cancel := context.WithTimeout(r.Context(), time.Minute)

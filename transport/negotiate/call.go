@@ -172,12 +172,12 @@ func eventOf(m jsonrpc.Message) streamable.Event {
 	if meta, _ := jsonedit.Get(data, "_meta"); string(meta) == "{}" {
 		data, _ = jsonedit.Delete(data, "_meta")
 	}
-	return streamable.Event{Name: strings.TrimPrefix(m.Method, "notifications/"), Data: data}
+	return streamable.Event{Type: strings.TrimPrefix(m.Method, "notifications/"), Data: data}
 }
 
 func outcomeOf(m jsonrpc.Message) streamable.Event {
 	if m.Error != nil {
-		return streamable.Event{Name: "error", Data: failureOf(m.Error)}
+		return streamable.Event{Type: "error", Data: failureOf(m.Error)}
 	}
-	return streamable.Event{Name: "result", Data: m.Result}
+	return streamable.Event{Type: "result", Data: m.Result}
 }

@@ -70,12 +70,12 @@ func TestErrorsHaveAStatus(t *testing.T) {
 		{&jsonrpc.Error{Code: 7, Message: "of the server", Data: jsontext.Value(`{"x":1}`)}, 500},
 		{&jsonrpc.Error{Code: protocol.CodeMissingCapability, Message: "of the server"}, 403},
 	} {
-		r := start(t, func(f *fake) { f.scripts["tools/call"] = failing(c.err) })
+		r := start(t, func(f *fakeHost) { f.scripts["tools/call"] = failing(c.err) })
 		if a := r.do("POST", "/tool/a", ""); a.StatusCode != c.status ||
 			!strings.HasPrefix(a.body, `{"error":"`) || !strings.Contains(a.body, `"code":`) {
 			t.Errorf("%v: %s %s, want %d", c.err, a.Status, a.body, c.status)
 		}
-		r = start(t, func(f *fake) {
+		r = start(t, func(f *fakeHost) {
 			f.scripts["tools/call"] = func(*fakeSession, jsonrpc.Message, transport.Sink) error {
 				return c.err
 			}
@@ -102,7 +102,7 @@ func reporting(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
 // S3-40, S3-42, S3-53, S3-56: only clients that track progress and take a stream get progress. The
 // same goes for log lines.
 func TestProgressIsForThoseWhoTrackIt(t *testing.T) {
-	r := start(t, func(f *fake) { f.scripts["tools/call"] = reporting })
+	r := start(t, func(f *fakeHost) { f.scripts["tools/call"] = reporting })
 	for _, c := range []struct {
 		capabilities []string
 		accept       string
@@ -142,13 +142,13 @@ func TestProgressIsForThoseWhoTrackIt(t *testing.T) {
 // A call that fails at once gets a plain response; one that fails later ends its stream with the
 // error.
 func TestFailureInAStream(t *testing.T) {
-	r := start(t, func(f *fake) { f.scripts["tools/call"] = failing(protocol.ToolNotFound("a")) })
+	r := start(t, func(f *fakeHost) { f.scripts["tools/call"] = failing(protocol.ToolNotFound("a")) })
 	id := r.negotiated("sampling", "streaming", "progress_tracking")
 	if a := r.do("POST", "/tool/a", "", SessionHeader, id, "Accept",
 		"text/event-stream"); a.StatusCode != 404 {
 		t.Errorf("%s %s", a.Status, a.body)
 	}
-	r = start(t, func(f *fake) {
+	r = start(t, func(f *fakeHost) {
 		f.scripts["tools/call"] = func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
 			_ = out.Send(jsonrpc.Notification("notifications/progress", nil))
 			return failing(protocol.Timeout(time.Second))(s, m, out)
@@ -166,7 +166,7 @@ func TestFailureInAStream(t *testing.T) {
 func TestCancellationIsForThoseWhoDeclaredIt(t *testing.T) {
 	for capability, cancels := range map[string]bool{"cancellation": true, "other": false} {
 		entered, left := make(chan struct{}), make(chan struct{})
-		r := start(t, func(f *fake) {
+		r := start(t, func(f *fakeHost) {
 			f.scripts["tools/call"] = func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
 				close(entered)
 				return nil
@@ -205,14 +205,14 @@ func subscribed(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
 
 // S3-11: a subscription is a stream of changes.
 func TestSubscription(t *testing.T) {
-	r := start(t, func(f *fake) { f.scripts["subscriptions/listen"] = subscribed })
+	r := start(t, func(f *fakeHost) { f.scripts["subscriptions/listen"] = subscribed })
 	a := r.do("GET", "/subscription/x", "", SessionHeader, r.negotiated("notifications"))
 	if a.Header.Get("Content-Type") != "text/event-stream" ||
 		!strings.HasPrefix(a.body, "event: subscriptions/acknowledged\ndata: {") ||
 		!strings.Contains(a.body, "event: resources/updated\ndata: {\"uri\":\"x\"}\n") {
 		t.Errorf("%s %q", a.Status, a.body)
 	}
-	r = start(t, func(f *fake) {
+	r = start(t, func(f *fakeHost) {
 		f.scripts["subscriptions/listen"] = func(_ *fakeSession, _ jsonrpc.Message,
 			out transport.Sink) error {
 			return out.Send(jsonrpc.Notification(acknowledged, jsontext.Value(`{"notifications":{}}`)))
@@ -227,7 +227,7 @@ func TestSubscription(t *testing.T) {
 
 // A subscription ends with its client, and with the listener.
 func TestSubscriptionEnds(t *testing.T) {
-	open := func(f *fake) {
+	open := func(f *fakeHost) {
 		f.scripts["subscriptions/listen"] = func(_ *fakeSession, _ jsonrpc.Message,
 			out transport.Sink) error {
 			return out.Send(jsonrpc.Notification(acknowledged,
@@ -285,7 +285,7 @@ func TestUnreadNewsAreBounded(t *testing.T) {
 // Requests of the negotiation API carry the address of their client.
 func TestRequestsHaveAnAddress(t *testing.T) {
 	from := make(chan string, 1)
-	r := start(t, func(f *fake) {
+	r := start(t, func(f *fakeHost) {
 		f.scripts["tools/call"] = func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
 			if a, ok := out.(transport.Addressed); ok {
 				from <- a.From()

@@ -17,8 +17,8 @@ import (
 	"mcpd/transport/streamable"
 )
 
-// fake is a Host with sessions in memory, whose requests run scripts by method.
-type fake struct {
+// fakeHost is a Host with sessions in memory, whose requests run scripts by method.
+type fakeHost struct {
 	rules   negotiation.Rules
 	scripts map[string]func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error
 
@@ -30,10 +30,10 @@ type fake struct {
 }
 
 type fakeSession struct {
-	*fake
-	id    string
-	at    streamable.Endpoint
-	terms *negotiation.Client
+	*fakeHost
+	id         string
+	endpoint   streamable.Endpoint
+	negotiated *negotiation.Client
 
 	mu      sync.Mutex
 	touched int
@@ -57,7 +57,7 @@ func failing(err error) func(*fakeSession, jsonrpc.Message, transport.Sink) erro
 }
 
 // Target parses a path as the host does, without tenants: /negotiate or /place/name.
-func (f *fake) Target(r *http.Request) (Target, *protocol.Error) {
+func (f *fakeHost) Target(r *http.Request) (Target, *protocol.Error) {
 	if r.Header.Get("Authorization") == "wrong" {
 		return Target{}, protocol.Unauthenticated()
 	}
@@ -75,38 +75,40 @@ func (f *fake) Target(r *http.Request) (Target, *protocol.Error) {
 	return t, nil
 }
 
-func (f *fake) Rules(streamable.Endpoint) negotiation.Rules { return f.rules }
+func (f *fakeHost) Rules(streamable.Endpoint) negotiation.Rules { return f.rules }
 
-func (f *fake) Open(_ context.Context, ep streamable.Endpoint,
+func (f *fakeHost) Open(_ context.Context, ep streamable.Endpoint,
 	c *negotiation.Client) (Session, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := &fakeSession{fake: f, id: fmt.Sprintf("session-%d", len(f.sessions)+1), at: ep, terms: c}
+	s := &fakeSession{
+		fakeHost: f, id: fmt.Sprintf("session-%d", len(f.sessions)+1), endpoint: ep, negotiated: c,
+	}
 	f.sessions[s.id] = s
 	return s, nil
 }
 
-func (f *fake) Lookup(_ context.Context, ep streamable.Endpoint, id string) (Session, error) {
+func (f *fakeHost) Lookup(_ context.Context, ep streamable.Endpoint, id string) (Session, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.sessions[id]; s != nil && s.at == ep {
+	if s := f.sessions[id]; s != nil && s.endpoint == ep {
 		return s, nil
 	}
 	return nil, streamable.ErrNoSession
 }
 
-func (f *fake) Anonymous(context.Context, streamable.Endpoint) (Session, error) {
+func (f *fakeHost) Anonymous(context.Context, streamable.Endpoint) (Session, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.anonymous == nil {
-		f.anonymous = &fakeSession{fake: f}
+		f.anonymous = &fakeSession{fakeHost: f}
 	}
 	return f.anonymous, nil
 }
 
 func (s *fakeSession) ID() string                      { return s.id }
 func (s *fakeSession) Version() protocol.Version       { return protocol.Latest }
-func (s *fakeSession) Negotiated() *negotiation.Client { return s.terms }
+func (s *fakeSession) Negotiated() *negotiation.Client { return s.negotiated }
 func (s *fakeSession) Cancel(transport.Sink)           { s.cancelled <- struct{}{} }
 
 func (s *fakeSession) Touch() {
@@ -116,8 +118,8 @@ func (s *fakeSession) Touch() {
 }
 
 func (s *fakeSession) Close(context.Context) error {
-	s.fake.mu.Lock()
-	defer s.fake.mu.Unlock()
+	s.fakeHost.mu.Lock()
+	defer s.fakeHost.mu.Unlock()
 	delete(s.sessions, s.id)
 	return nil
 }

@@ -25,15 +25,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rig is a server with the fake behind it.
 type rig struct {
-	*fake
+	*fakeHost
 	t      *testing.T
 	url    string
 	guard  *streamable.Handler
 	server *httptest.Server
 }
 
-func start(t *testing.T, change func(f *fake)) *rig {
-	f := &fake{sessions: map[string]*fakeSession{}, cancelled: make(chan struct{}, 16)}
+func start(t *testing.T, change func(f *fakeHost)) *rig {
+	f := &fakeHost{sessions: map[string]*fakeSession{}, cancelled: make(chan struct{}, 16)}
 	f.rules.Requires[negotiation.Tool].Capability,
 		f.rules.Requires[negotiation.Subscription].Capability = negotiation.Sampling,
 		negotiation.Notifications
@@ -61,7 +61,7 @@ func start(t *testing.T, change func(f *fake)) *rig {
 		server.Close()
 		f.running.Wait()
 	})
-	return &rig{fake: f, t: t, url: server.URL, guard: guard, server: server}
+	return &rig{fakeHost: f, t: t, url: server.URL, guard: guard, server: server}
 }
 
 // answer is a response with its body read.
@@ -134,7 +134,7 @@ func TestNegotiation(t *testing.T) {
 		t.Errorf("%s %s", a.Status, a.body)
 	}
 	s := r.sessions[a.Header.Get(SessionHeader)]
-	if s == nil || s.terms.Info.Name != "probe" || !s.terms.Has("sampling") {
+	if s == nil || s.negotiated.Info.Name != "probe" || !s.negotiated.Has("sampling") {
 		t.Fatalf("session %q is %v", a.Header.Get(SessionHeader), s)
 	}
 	meta, err := protocol.ParseMeta(s.last().Params)
@@ -151,7 +151,7 @@ func TestNegotiationEndsItsLists(t *testing.T) {
 		`{"tools":[],"nextCursor":"again"}`:        2,
 	} {
 		asked := 0
-		r := start(t, func(f *fake) {
+		r := start(t, func(f *fakeHost) {
 			f.scripts["tools/list"] = func(s *fakeSession, m jsonrpc.Message, out transport.Sink) error {
 				if asked++; asked > 10 {
 					return failing(protocol.Timeout(1))(s, m, out)
@@ -176,7 +176,7 @@ func TestFailedNegotiationLeavesNothing(t *testing.T) {
 		"overloaded":  {"tools/list", protocol.Overloaded("tenant", 0), 503},
 		"timeout":     {"resources/list", protocol.Timeout(1), 504},
 	} {
-		r := start(t, func(f *fake) { f.scripts[c.method] = failing(c.err) })
+		r := start(t, func(f *fakeHost) { f.scripts[c.method] = failing(c.err) })
 		a := r.do("POST", "/negotiate", declaration())
 		if a.StatusCode != c.status || a.Header.Get(SessionHeader) != "" || len(r.sessions) != 0 {
 			t.Errorf("%s: %s %s, %d sessions", name, a.Status, a.body, len(r.sessions))
@@ -198,7 +198,7 @@ func TestWhoMayWhat(t *testing.T) {
 		return `{"error":"Client does not support required capability: ` + c + `"}`
 	}
 	for _, required := range []bool{false, true} {
-		r := start(t, func(f *fake) {
+		r := start(t, func(f *fakeHost) {
 			f.rules.Required = required
 			f.scripts["subscriptions/listen"] = subscribed
 		})
@@ -252,7 +252,7 @@ func TestWhoMayWhat(t *testing.T) {
 // An anonymous client that the table admits nowhere is told to negotiate where no capability would
 // help.
 func TestAnonymousIsToldToNegotiate(t *testing.T) {
-	r := start(t, func(f *fake) { f.rules.Anonymous[negotiation.Resource] = false })
+	r := start(t, func(f *fakeHost) { f.rules.Anonymous[negotiation.Resource] = false })
 	if a := r.do("GET", "/resource/x", ""); a.StatusCode != 401 ||
 		!strings.Contains(a.body, missingSession) {
 		t.Errorf("%s %s", a.Status, a.body)
@@ -284,7 +284,7 @@ func TestResumption(t *testing.T) {
 		id := r.negotiated(capability)
 		a := r.do("POST", "/negotiate", declaration("sampling", "streaming"), SessionHeader, id)
 		again := a.Header.Get(SessionHeader)
-		if a.StatusCode != 200 || (again == id) != same || r.sessions[id].terms.Has("streaming") {
+		if a.StatusCode != 200 || (again == id) != same || r.sessions[id].negotiated.Has("streaming") {
 			t.Errorf("%s: %s, session %q, was %q", capability, a.Status, again, id)
 		}
 	}
@@ -340,7 +340,7 @@ func TestBodyWithoutRoomIsToldToComeBack(t *testing.T) {
 			strings.NewReader(`{"pad":"`+strings.Repeat("x", 3*transport.Large)+`"}`))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
-		host := &fake{sessions: map[string]*fakeSession{}}
+		host := &fakeHost{sessions: map[string]*fakeSession{}}
 		host.rules.Anonymous[negotiation.Tool] = true
 		NewHandler(host, guard).ServeHTTP(w, r)
 		if w.Code != 503 || w.Header().Get("Retry-After") != "1" ||

@@ -19,7 +19,7 @@ import (
 type Target struct {
 	Endpoint  streamable.Endpoint
 	Negotiate bool // the negotiation itself; else Place and Name apply
-	Place     negotiation.Place
+	Place     negotiation.PathKind
 	Name      string // name of a tool, or URI of a resource
 }
 

@@ -30,13 +30,13 @@ func TestBothDirectionsCarryWhatIsSent(t *testing.T) {
 		t.Errorf("got %+v, %v", m, err)
 	}
 	sent := transport.Inbound{
-		Message: note("down"), Related: jsonrpc.IntID(7), Control: "control", Written: true,
+		Message: note("down"), RequestID: jsonrpc.IntID(7), Control: "control", Written: true,
 	}
 	if err := server.Send(t.Context(), sent); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := client.Recv(t.Context()); err != nil || got.Message.Method != "down" ||
-		got.Related != sent.Related || got.Control != sent.Control || !got.Written {
+		got.RequestID != sent.RequestID || got.Control != sent.Control || !got.Written {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	client.Negotiated(protocol.V20250618)
@@ -189,7 +189,7 @@ func TestQueueKeepsOrderAndBound(t *testing.T) {
 		sent, received := uint64(0), uint64(0)
 		for range rapid.IntRange(1, 50).Draw(t, "turns") {
 			for range rapid.IntRange(0, 40).Draw(t, "sends") {
-				taken := q.offer(transport.Inbound{Related: jsonrpc.IntID(sent)})
+				taken := q.offer(transport.Inbound{RequestID: jsonrpc.IntID(sent)})
 				if room := sent-received < uint64(limit); taken != room {
 					t.Fatalf("offer with %d of %d waiting: %t", sent-received, limit, taken)
 				}
@@ -199,8 +199,8 @@ func TestQueueKeepsOrderAndBound(t *testing.T) {
 			}
 			for range rapid.IntRange(0, 40).Draw(t, "receives") {
 				in, ok := q.take()
-				if ok != (received < sent) || ok && in.Related != jsonrpc.IntID(received) {
-					t.Fatalf("take with %d waiting: %v, %t, want %d", sent-received, in.Related, ok, received)
+				if ok != (received < sent) || ok && in.RequestID != jsonrpc.IntID(received) {
+					t.Fatalf("take with %d waiting: %v, %t, want %d", sent-received, in.RequestID, ok, received)
 				}
 				if ok {
 					received++
@@ -222,7 +222,7 @@ func TestNothingIsLostBetweenManySendersAndAReceiver(t *testing.T) {
 		group.Go(func() {
 			for i := range each {
 				if err := server.Send(t.Context(),
-					transport.Inbound{Related: jsonrpc.IntID(uint64(i))}); err != nil {
+					transport.Inbound{RequestID: jsonrpc.IntID(uint64(i))}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -234,7 +234,7 @@ func TestNothingIsLostBetweenManySendersAndAReceiver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got[in.Related]++
+		got[in.RequestID]++
 	}
 	group.Wait()
 	for id, n := range got {

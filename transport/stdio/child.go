@@ -79,7 +79,7 @@ func (c *Child) run(ended func()) {
 	c.settled()
 	// Writers get an error at once, even if a process left behind holds the other end.
 	c.stdin.Close()
-	c.stdout.SetReadDeadline(time.Now().Add(drainTime)) // readers get one when the rest is read
+	c.stdout.SetReadDeadline(time.Now().Add(emptyPipeTime)) // readers get one when the rest is read
 	group, strays := c.h.sweep(c.ladder), c.trace.orphans.sweep(c.trace.mark, c.ladder, c.lastStep)
 	c.group.Kill() // processes that both sweeps missed
 	c.survived = !c.group.Remove(c.ladder.Kill) || !group || !strays

@@ -112,7 +112,7 @@ func (c *Conn) write() {
 	if err := c.out.drain(c.child.stdin); err != nil {
 		c.broken.Store(true)
 		// Wakes Recv, which reads the rest and reports how the program ended.
-		c.child.stdout.SetReadDeadline(time.Now().Add(drainTime))
+		c.child.stdout.SetReadDeadline(time.Now().Add(emptyPipeTime))
 	}
 }
 
@@ -120,7 +120,7 @@ func (c *Conn) write() {
 // stopped.
 func (c *Conn) over() bool {
 	_, exited := c.child.Exit()
-	return exited || c.broken.Load() || c.stopped.ends.Load()
+	return exited || c.broken.Load() || c.stopped.confirmed.Load()
 }
 
 // Send queues a message. It never waits for the server: it returns transport.ErrSlowConsumer when
@@ -216,7 +216,7 @@ func (c *Conn) finish(ctx context.Context, err error) {
 	<-c.written
 	cause := c.why(ctx, err)
 	for _, l := range c.out.close() {
-		c.ready = append(c.ready, transport.Inbound{Related: l.id, Err: cause, Written: l.begun})
+		c.ready = append(c.ready, transport.Inbound{RequestID: l.id, Err: cause, Written: l.begun})
 	}
 	c.end = cause
 }
@@ -232,7 +232,7 @@ func (c *Conn) why(ctx context.Context, err error) error {
 		cause = CauseStray
 	case c.closing.Load():
 		return transport.ErrClosed
-	case c.stopped.ends.Load():
+	case c.stopped.confirmed.Load():
 		cause, err = CauseStopped, nil
 	default:
 		if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {

@@ -27,7 +27,7 @@ func TestMessagesGoBothWays(t *testing.T) {
 	}
 	in := next(t, c)
 	if string(in.Message.Result) != params || in.Message.ID != jsonrpc.IntID(1) ||
-		!in.Related.IsZero() {
+		!in.RequestID.IsZero() {
 		t.Errorf("got %+v", in)
 	}
 	if info := c.Info(); info.Transport != "stdio" || info.PID != c.child.Pid() {
@@ -150,7 +150,7 @@ func TestServerThatClosesItsInputIsDead(t *testing.T) {
 	if exit.Cause != CauseInput {
 		t.Errorf("got cause %q, want %q", exit.Cause, CauseInput)
 	}
-	if len(lost) != 1 || lost[0].Related != jsonrpc.IntID(1) || lost[0].Written {
+	if len(lost) != 1 || lost[0].RequestID != jsonrpc.IntID(1) || lost[0].Written {
 		t.Errorf("got %+v, want request 1 as not written", lost)
 	}
 }
@@ -181,7 +181,7 @@ func TestGarbageIsReportedAndPassedOver(t *testing.T) {
 	for _, in := range all {
 		switch {
 		case in.Err != nil:
-			got = append(got, "failed "+in.Related.Raw()+fmt.Sprint(" ", in.Written))
+			got = append(got, "failed "+in.RequestID.Raw()+fmt.Sprint(" ", in.Written))
 		default:
 			got = append(got, in.Message.Method)
 		}
@@ -224,9 +224,9 @@ func TestBrokenAnswerFailsItsRequestOnly(t *testing.T) {
 			got = append(got, in.Message.Method)
 			continue
 		}
-		got = append(got, in.Related.Raw()+" "+in.Err.Error())
+		got = append(got, in.RequestID.Raw()+" "+in.Err.Error())
 		if !in.Written {
-			t.Errorf("request %s: want it to count as written", in.Related.Raw())
+			t.Errorf("request %s: want it to count as written", in.RequestID.Raw())
 		}
 	}
 	want := []string{
@@ -253,7 +253,7 @@ func TestBatchesAreReadWhereTheRevisionHasThem(t *testing.T) {
 	}
 	all, _ := ended(t, c)
 	if len(all) != 3 || all[0].Message.ID != jsonrpc.IntID(1) || all[1].Message.Method != "n" ||
-		all[2].Related != jsonrpc.IntID(2) {
+		all[2].RequestID != jsonrpc.IntID(2) {
 		t.Errorf("got %+v", all)
 	}
 }
@@ -300,7 +300,7 @@ func TestServerThatDoesNotReadBlocksNobody(t *testing.T) {
 	}
 	first := int(id) - len(lost)
 	for i, in := range lost {
-		if in.Related != jsonrpc.IntID(uint64(first+i)) || in.Err == nil || in.Written && i > 0 {
+		if in.RequestID != jsonrpc.IntID(uint64(first+i)) || in.Err == nil || in.Written && i > 0 {
 			t.Fatalf("lost %d: got %+v, want %d", i, in, first+i)
 		}
 	}
@@ -338,7 +338,7 @@ func TestRequestCutInHalfCountsAsWritten(t *testing.T) {
 		t.Fatalf("got %d lost, want %d", len(lost), sent)
 	}
 	for i, in := range lost {
-		if in.Related != jsonrpc.IntID(uint64(i)) || in.Written != (i == 0) {
+		if in.RequestID != jsonrpc.IntID(uint64(i)) || in.Written != (i == 0) {
 			t.Errorf("lost %d: got %+v", i, in)
 		}
 	}

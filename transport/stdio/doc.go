@@ -43,18 +43,18 @@ const (
 	// can say how it ended. It is also the time that the processes left behind by an exited server
 	// have to fall silent.
 	exitTime = 100 * time.Millisecond
-	// drainTime is how long the pipes of an exited program must stay silent before they count as
+	// emptyPipeTime is how long the pipes of an exited program must stay silent before they count as
 	// empty. The program's own output is in them already; only processes that it left behind can add
 	// to it.
-	drainTime = 20 * time.Millisecond
+	emptyPipeTime = 20 * time.Millisecond
 
-	// QuietTime is how long a server that owes a response may send nothing before Look checks whether
-	// a signal has stopped it. A server in normal use answers sooner, so most servers are never
-	// checked.
+	// QuietTime is how long a server that owes a response may send nothing before CheckStopped checks
+	// whether a signal has stopped it. A server in normal use answers sooner, so most servers are
+	// never checked.
 	QuietTime = time.Second
-	// LookEvery is the interval at which a waiting caller calls Look. A stopped server is given up
-	// after QuietTime and one to two more intervals.
-	LookEvery = QuietTime / 4
+	// StopCheckInterval is the interval at which a waiting caller calls CheckStopped. A stopped server
+	// is given up after QuietTime and one to two more intervals.
+	StopCheckInterval = QuietTime / 4
 
 	// errorPart is how much of standard error is read at once.
 	errorPart = transport.PacePart

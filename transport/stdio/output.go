@@ -29,7 +29,7 @@ func (o *output) read(ctx context.Context, p []byte) (int, error) {
 		}
 		if !quiet && o.over() {
 			quiet = true
-			o.file.SetReadDeadline(time.Now().Add(drainTime))
+			o.file.SetReadDeadline(time.Now().Add(emptyPipeTime))
 		}
 		n, err := o.file.Read(p)
 		if n > 0 {

@@ -12,14 +12,15 @@ import (
 	"mcpd/transport"
 )
 
-func (d *desk) Gone() {
+func (d *fakeHandler) Gone() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.gone = true
 }
 
 // Call serves a stateless request as Deliver serves one of the session, and records it as such.
-func (d *desk) Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) (Peer, error) {
+func (d *fakeHandler) Call(ctx context.Context, m jsonrpc.Message,
+	out transport.Sink) (Peer, error) {
 	m.Method = "alone " + m.Method
 	switch m.Method {
 	case "alone now":
@@ -31,7 +32,7 @@ func (d *desk) Call(ctx context.Context, m jsonrpc.Message, out transport.Sink) 
 	return d, d.Deliver(ctx, m, out)
 }
 
-func (d *desk) Cancel(out transport.Sink) {
+func (d *fakeHandler) Cancel(out transport.Sink) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for id, sink := range d.open {
@@ -41,7 +42,7 @@ func (d *desk) Cancel(out transport.Sink) {
 	}
 }
 
-func (d *desk) Touch() {
+func (d *fakeHandler) Touch() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.touched++
@@ -56,7 +57,7 @@ func alone(id, method string) string {
 const confirmed = `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}`
 
 // confirm sends the first message of a subscription.
-func (d *desk) confirm(t *testing.T, c *client, id string) {
+func (d *fakeHandler) confirm(t *testing.T, c *client, id string) {
 	t.Helper()
 	synctest.Wait()
 	d.mu.Lock()
@@ -73,7 +74,7 @@ func (d *desk) confirm(t *testing.T, c *client, id string) {
 // first, and begin with the handshake then.
 func TestServeServesBothErasAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20251125)
+		d := newFakeHandler(protocol.V20251125)
 		c := serve(t, d)
 		c.send(alone("1", "now"))
 		c.expect(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)
@@ -97,7 +98,7 @@ func TestServeServesBothErasAtOnce(t *testing.T) {
 // revision is.
 func TestServeRefusesInTheWordsOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20250326)
+		d := newFakeHandler(protocol.V20250326)
 		c := serve(t, d)
 		c.send(initialize)
 		c.read(t)
@@ -118,7 +119,7 @@ func TestServeRefusesInTheWordsOfTheRequest(t *testing.T) {
 // does not see the cancellation.
 func TestServeCancelsByID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20251125)
+		d := newFakeHandler(protocol.V20251125)
 		c := serve(t, d)
 		c.send(initialize)
 		c.read(t)
@@ -159,7 +160,7 @@ func TestServeEndsSubscriptions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDesk(0)
+				d := newFakeHandler(0)
 				out := serve(t, d)
 				out.send(alone(`"s"`, "subscriptions/listen"))
 				synctest.Wait()
@@ -181,7 +182,7 @@ func TestServeEndsSubscriptions(t *testing.T) {
 // and are cancelled then.
 func TestServeEndsWhatStandsAloneWithItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(0)
+		d := newFakeHandler(0)
 		c := serve(t, d)
 		c.send(alone("1", "subscriptions/listen"), alone("2", "slow"), alone("3", "slow"))
 		d.confirm(t, c, "1")
@@ -207,7 +208,7 @@ func TestServeEndsWhatStandsAloneWithItsClient(t *testing.T) {
 // kept.
 func TestServeSaysThatAClientStillWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(0)
+		d := newFakeHandler(0)
 		c := serve(t, d)
 		c.send(alone("1", "subscriptions/listen"))
 		d.confirm(t, c, "1")

@@ -106,7 +106,7 @@ func (c *Conn) refuse(line []byte, err error) error {
 		return c.strayLine(line, err)
 	case bad.Response || bad.Empty:
 		c.gotMessage()
-		c.ready = append(c.ready, transport.Inbound{Related: bad.ID, Err: err, Written: true})
+		c.ready = append(c.ready, transport.Inbound{RequestID: bad.ID, Err: err, Written: true})
 		return nil
 	}
 	answer := jsonrpc.Failure(bad.ID, &jsonrpc.Error{Code: bad.Code, Message: bad.Detail})

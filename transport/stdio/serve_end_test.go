@@ -15,8 +15,8 @@ func TestServeReportsAClientThatHasGone(t *testing.T) {
 	broken := errors.New("broken pipe")
 	in, feed := io.Pipe()
 	go feed.Write([]byte(initialize + "\n"))
-	d := newDesk(protocol.V20251125)
-	if err := Serve(t.Context(), in, failing{broken}, d); !errors.Is(err, broken) {
+	d := newFakeHandler(protocol.V20251125)
+	if err := Serve(t.Context(), in, failingWriter{broken}, d); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 	if !d.closed {
@@ -26,7 +26,7 @@ func TestServeReportsAClientThatHasGone(t *testing.T) {
 
 func TestServeEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20251125)
+		d := newFakeHandler(protocol.V20251125)
 		c := serve(t, d)
 		c.send(initialize, `{"jsonrpc":"2.0","id":1,"method":"slow"}`)
 		c.read(t)
@@ -41,6 +41,6 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	})
 }
 
-type failing struct{ err error }
+type failingWriter struct{ err error }
 
-func (f failing) Write([]byte) (int, error) { return 0, f.err }
+func (f failingWriter) Write([]byte) (int, error) { return 0, f.err }

@@ -18,9 +18,9 @@ import (
 	"mcpd/transport"
 )
 
-// desk is a Handler whose exchanges end when the test says so, except those of method "now" and
-// "initialize".
-type desk struct {
+// fakeHandler is a Handler whose exchanges end when the test says so, except those of method "now"
+// and "initialize".
+type fakeHandler struct {
 	version protocol.Version
 	push    Push
 	slow    bool // the test answers initialize
@@ -37,11 +37,11 @@ type desk struct {
 	touched   int
 }
 
-func newDesk(v protocol.Version) *desk {
-	return &desk{version: v, open: map[string]transport.Sink{}}
+func newFakeHandler(v protocol.Version) *fakeHandler {
+	return &fakeHandler{version: v, open: map[string]transport.Sink{}}
 }
 
-func (d *desk) Open(ctx context.Context, m jsonrpc.Message, out transport.Sink,
+func (d *fakeHandler) Open(ctx context.Context, m jsonrpc.Message, out transport.Sink,
 	push Push) (Session, error) {
 	d.push = push
 	if d.slow {
@@ -57,9 +57,9 @@ func (d *desk) Open(ctx context.Context, m jsonrpc.Message, out transport.Sink,
 	return d, nil
 }
 
-func (d *desk) Version() protocol.Version { return d.version }
+func (d *fakeHandler) Version() protocol.Version { return d.version }
 
-func (d *desk) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error {
+func (d *fakeHandler) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sink) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.seen = append(d.seen, m.Method)
@@ -76,7 +76,7 @@ func (d *desk) Deliver(ctx context.Context, m jsonrpc.Message, out transport.Sin
 	return nil
 }
 
-func (d *desk) Close(context.Context) error {
+func (d *fakeHandler) Close(context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
@@ -85,7 +85,7 @@ func (d *desk) Close(context.Context) error {
 }
 
 // finish ends an exchange.
-func (d *desk) finish(id string) bool {
+func (d *fakeHandler) finish(id string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.open[id].Finish(jsonrpc.Response(jsonrpc.StringID("whatever the host calls it"),
@@ -102,7 +102,7 @@ type client struct {
 
 const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize"}`
 
-func serve(t *testing.T, d *desk) *client {
+func serve(t *testing.T, d *fakeHandler) *client {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -155,7 +155,7 @@ func (c *client) expectError(t *testing.T, id string, code string) {
 func TestServeKeepsWhatComesBehindTheFirstRequest(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(protocol.V20251125)
+			d := newFakeHandler(protocol.V20251125)
 			d.slow = true
 			c := serve(t, d)
 			go c.send(initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
@@ -181,7 +181,7 @@ func TestServeKeepsWhatComesBehindTheFirstRequest(t *testing.T) {
 // ping. The modern era has no initialize, and no ping either.
 func TestServeAnswersAPingBeforeInitialize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20251125)
+		d := newFakeHandler(protocol.V20251125)
 		d.rude = true
 		c := serve(t, d)
 		for _, first := range []string{`{"jsonrpc":"2.0","id":"p","method":"ping"}`, initialize} {
@@ -202,7 +202,7 @@ func TestServeAnswersAPingBeforeInitialize(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		c := serve(t, newDesk(protocol.V20251125))
+		c := serve(t, newFakeHandler(protocol.V20251125))
 		c.send(alone("1", "now"), `{"jsonrpc":"2.0","id":"q","method":"ping"}`)
 		c.read(t)
 		c.expectError(t, `"q"`, "-32005")
@@ -211,7 +211,7 @@ func TestServeAnswersAPingBeforeInitialize(t *testing.T) {
 
 func TestServeAnswersInAnyOrderUnderTheClientsIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20251125)
+		d := newFakeHandler(protocol.V20251125)
 		c := serve(t, d)
 		c.send("\xef\xbb\xbf"+initialize+"\r", "", `{"jsonrpc":"2.0","id":"a","method":"slow"}`,
 			`{"jsonrpc":"2.0","id":1,"method":"now"}`)
@@ -243,7 +243,7 @@ func TestServeAnswersInAnyOrderUnderTheClientsIDs(t *testing.T) {
 // On a shared channel the responses to two requests of one id could not be told apart (F46).
 func TestServeRefusesAnIDThatIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20251125)
+		d := newFakeHandler(protocol.V20251125)
 		c := serve(t, d)
 		c.send(initialize, `{"jsonrpc":"2.0","id":1,"method":"slow"}`,
 			`{"jsonrpc":"2.0","id":1,"method":"slow"}`, `{"jsonrpc":"2.0","id":"1","method":"now"}`)
@@ -261,7 +261,7 @@ func TestServeRefusesAnIDThatIsInFlight(t *testing.T) {
 
 func TestServeRefusesWhatItCannotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20251125)
+		d := newFakeHandler(protocol.V20251125)
 		c := serve(t, d)
 		c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`) // no session yet: dropped
 		c.send(`{"jsonrpc":"2.0","id":5,"method":"tools/list"}`)
@@ -315,7 +315,7 @@ func TestServeRefusesARequestWithItsID(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := serve(t, newDesk(protocol.V20250326))
+				s := serve(t, newFakeHandler(protocol.V20250326))
 				s.send(initialize)
 				s.read(t)
 				s.send(c.line, `{"jsonrpc":"2.0","id":"last","method":"now"}`)
@@ -345,7 +345,7 @@ func TestServeRefusesARequestWithItsID(t *testing.T) {
 // after that request.
 func TestServeNoticesThatTheClientLeavesWhileItOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(0)
+		d := newFakeHandler(0)
 		d.slow = true
 		c := serve(t, d)
 		c.send(initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
@@ -368,7 +368,7 @@ func TestServeNoticesThatTheClientLeavesWhileItOpens(t *testing.T) {
 // there.
 func TestServeAnswersABatchAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20250326)
+		d := newFakeHandler(protocol.V20250326)
 		c := serve(t, d)
 		c.send(initialize)
 		c.read(t)
@@ -403,7 +403,7 @@ func TestServeAnswersABatchAsOne(t *testing.T) {
 
 func TestServeWritesAwaitedAnswersAfterTheEndOfInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20251125)
+		d := newFakeHandler(protocol.V20251125)
 		c := serve(t, d)
 		c.send(initialize, `{"jsonrpc":"2.0","id":1,"method":"slow"}`,
 			`{"jsonrpc":"2.0","id":2,"method":"slow"}`)
@@ -424,7 +424,7 @@ func TestServeWritesAwaitedAnswersAfterTheEndOfInput(t *testing.T) {
 
 func TestServeCutsAClientThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20251125)
+		d := newFakeHandler(protocol.V20251125)
 		c := serve(t, d)
 		c.send(initialize)
 		synctest.Wait()
@@ -450,7 +450,7 @@ func TestServeCutsAClientThatDoesNotRead(t *testing.T) {
 
 func TestServeBoundsTheExchangesOfOneClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(protocol.V20251125)
+		d := newFakeHandler(protocol.V20251125)
 		c := serve(t, d)
 		c.send(initialize)
 		c.read(t)

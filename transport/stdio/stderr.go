@@ -94,7 +94,7 @@ func (s *stderr) tail() []byte {
 func (s *stderr) settle() {
 	limit := time.NewTimer(exitTime)
 	defer limit.Stop()
-	look := time.NewTicker(drainTime)
+	look := time.NewTicker(emptyPipeTime)
 	defer look.Stop()
 	for was := s.parts.Load(); ; {
 		select {

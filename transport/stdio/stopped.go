@@ -11,14 +11,14 @@ type stopDetector struct {
 	read  atomic.Int64 // the last time that bytes were read, in nanoseconds
 	sent  atomic.Int64 // the time of the first request since then
 	// seen is how the server was last found stopped; nil when it was not.
-	seen atomic.Pointer[stoppedState]
-	ends atomic.Bool // found stopped twice: the connection ends
+	lastStopped atomic.Pointer[stoppedState]
+	confirmed   atomic.Bool // found stopped twice: the connection ends
 }
 
 // stoppedState holds the values that do not change while a server is stopped.
 type stoppedState struct {
-	read  int64  // the last time that bytes were read
-	turns uint64 // how often the server got the processor
+	read            int64  // the last time that bytes were read
+	contextSwitches uint64 // how often the server got the processor
 }
 
 // heard notes that bytes were read.
@@ -32,8 +32,8 @@ func (s *stopDetector) asked() {
 	}
 }
 
-// Look checks whether a signal has stopped the server, so that it does not read, write or exit. A
-// caller that waits for a response calls it once per LookEvery.
+// CheckStopped checks whether a signal has stopped the server, so that it does not read, write or
+// exit. A caller that waits for a response calls it once per StopCheckInterval.
 //
 // Look ends the connection under two conditions. Quiet has passed since bytes were last read, and
 // since the first request after that. And the server is found stopped for the second time in a row,
@@ -41,20 +41,20 @@ func (s *stopDetector) asked() {
 // messages already read and ends with CauseStopped, as if the server had died. A busy server is
 // left alone, however long it takes. So is a server that gets less of the processor because it is
 // stopped and continued all the time.
-func (c *Conn) Look() {
+func (c *Conn) CheckStopped() {
 	s := &c.stopped
 	now := stoppedState{read: s.read.Load()}
 	if time.Since(s.began)-time.Duration(max(now.read, s.sent.Load())) < QuietTime {
-		s.seen.Store(nil)
+		s.lastStopped.Store(nil)
 		return
 	}
 	var stopped bool
-	if now.turns, stopped = c.child.stopped(); !stopped {
-		s.seen.Store(nil)
+	if now.contextSwitches, stopped = c.child.stopped(); !stopped {
+		s.lastStopped.Store(nil)
 		return
 	}
-	if last := s.seen.Swap(&now); last != nil && *last == now && !s.ends.Swap(true) {
+	if last := s.lastStopped.Swap(&now); last != nil && *last == now && !s.confirmed.Swap(true) {
 		c.out.finish()
-		c.child.stdout.SetReadDeadline(time.Now().Add(drainTime)) // wakes Recv
+		c.child.stdout.SetReadDeadline(time.Now().Add(emptyPipeTime)) // wakes Recv
 	}
 }

@@ -36,13 +36,13 @@ func (c *Child) stopped() (turns uint64, all bool) {
 			return 0, false
 		}
 		family[pid] = true
-		turns += turnsOf(pid)
+		turns += contextSwitchesOf(pid)
 	}
 	return turns, true
 }
 
-// turnsOf returns how often the first thread of a process got the processor and left it.
-func turnsOf(pid int) (turns uint64) {
+// contextSwitchesOf returns how often the first thread of a process got the processor and left it.
+func contextSwitchesOf(pid int) (turns uint64) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		return 0

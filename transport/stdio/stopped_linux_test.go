@@ -15,8 +15,8 @@ import (
 	"mcpd/transport"
 )
 
-// watched calls Look once per pause, as a waiting caller does, until the connection ends or the
-// limit is over.
+// watched calls CheckStopped once per pause, as a waiting caller does, until the connection ends or
+// the limit is over.
 func watched(t *testing.T, c *Conn, pause, limit time.Duration) (*transport.ExitError,
 	time.Duration) {
 	t.Helper()
@@ -27,7 +27,7 @@ func watched(t *testing.T, c *Conn, pause, limit time.Duration) (*transport.Exit
 		defer close(looks)
 		for ctx.Err() == nil {
 			time.Sleep(pause)
-			c.Look()
+			c.CheckStopped()
 		}
 	}()
 	began := time.Now()
@@ -60,11 +60,11 @@ func TestStoppedServerIsDead(t *testing.T) {
 	if err := c.Send(t.Context(), request(1, `{}`)); err != nil {
 		t.Fatal(err)
 	}
-	exit, took := watched(t, c, LookEvery, patience)
+	exit, took := watched(t, c, StopCheckInterval, patience)
 	if exit == nil || exit.Cause != CauseStopped || exit.Code != -1 || exit.Signal != "" {
 		t.Fatalf("got %v, want cause %q", exit, CauseStopped)
 	}
-	if took < QuietTime+LookEvery {
+	if took < QuietTime+StopCheckInterval {
 		t.Errorf("given up after %s", took)
 	}
 	if text := exit.Error(); !strings.Contains(text, "stopped by a signal") {
@@ -81,16 +81,16 @@ func TestStoppedServerIsDeadOnceItWasWaitedFor(t *testing.T) {
 	if err := c.Send(t.Context(), jsonrpc.Notification("notifications/initialized", nil)); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(QuietTime + LookEvery)
+	time.Sleep(QuietTime + StopCheckInterval)
 	halt(t, c)
 	sent := time.Now()
 	if err := c.Send(t.Context(), request(1, `{}`)); err != nil {
 		t.Fatal(err)
 	}
-	c.Look()
-	exit, _ := watched(t, c, LookEvery, patience)
+	c.CheckStopped()
+	exit, _ := watched(t, c, StopCheckInterval, patience)
 	if took := time.Since(sent); exit == nil || exit.Cause != CauseStopped ||
-		took < QuietTime+LookEvery {
+		took < QuietTime+StopCheckInterval {
 		t.Errorf("got %v, %v after something was asked", exit, took)
 	}
 }
@@ -112,7 +112,7 @@ func TestServerThatIsNotStoppedIsLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := connect(t, s)
-			if exit, _ := watched(t, c, LookEvery, 4*QuietTime); exit != nil {
+			if exit, _ := watched(t, c, StopCheckInterval, 4*QuietTime); exit != nil {
 				t.Errorf("ended: %v", exit)
 			}
 		})
@@ -123,7 +123,7 @@ func TestServerThatIsNotStoppedIsLeftAlone(t *testing.T) {
 		for range 3 {
 			halt(t, c)
 			time.Sleep(QuietTime + QuietTime/5)
-			c.Look()
+			c.CheckStopped()
 			if err := c.child.Signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)
 			}
@@ -162,12 +162,12 @@ func TestThrottledServerIsLeftAlone(t *testing.T) {
 					t.Fatal(err)
 				}
 				eventually(t, "it is stopped", func() bool { return stateIs(pid, "T") })
-				c.Look()
+				c.CheckStopped()
 				if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if c.stopped.ends.Load() {
+			if c.stopped.confirmed.Load() {
 				t.Error("counts as stopped")
 			}
 		})
@@ -198,7 +198,8 @@ func TestServerIsStoppedWithAllThatItStarted(t *testing.T) {
 	c := connect(t, Spec{Command: "sh", Ladder: quick, Args: []string{"-c",
 		`setsid sh -c 'echo "{\"jsonrpc\":\"2.0\",\"method\":\"left\",\"params\":{\"pid\":$$}}"; kill -STOP $$' & kill -STOP $$; wait`}})
 	leftBehind(t, c)
-	if exit, _ := watched(t, c, LookEvery, patience); exit == nil || exit.Cause != CauseStopped {
+	if exit, _ := watched(t, c, StopCheckInterval, patience); exit == nil ||
+		exit.Cause != CauseStopped {
 		t.Errorf("got %v, want cause %q", exit, CauseStopped)
 	}
 }
@@ -210,8 +211,8 @@ func TestStoppedServerIsSentNoMore(t *testing.T) {
 	c.Negotiated(protocol.V20251125)
 	halt(t, c)
 	time.Sleep(QuietTime + QuietTime/5)
-	for !c.stopped.ends.Load() {
-		c.Look()
+	for !c.stopped.confirmed.Load() {
+		c.CheckStopped()
 	}
 	if err := c.Send(t.Context(), request(1, `{}`)); !errors.Is(err, transport.ErrClosed) {
 		t.Errorf("got %v", err)
@@ -232,7 +233,7 @@ func TestProcessThatIsGoneIsNotStopped(t *testing.T) {
 		group != syscall.Getpgrp() {
 		t.Errorf("this process: state %q, parent %d, group %d", state, parent, group)
 	}
-	if turns := turnsOf(os.Getpid()); turns == 0 {
+	if turns := contextSwitchesOf(os.Getpid()); turns == 0 {
 		t.Error("this process never had the processor")
 	}
 }

@@ -338,7 +338,7 @@ func TestChannelOfAClientThatDoesNotSay(t *testing.T) {
 	bob := s.stream(t.Context(), "bob")
 	bob.post(line(jsonrpc.Response(ping.ID, nil))) // bob knows the id of the ping
 	other.say(line(jsonrpc.Response(ping.ID, nil)))
-	if e := other.next(); e.Name != "endpoint" || "/t/acme/sse"+string(e.Data) != other.at {
+	if e := other.next(); e.Type != "endpoint" || "/t/acme/sse"+string(e.Data) != other.at {
 		t.Fatalf("the stream goes on with %+v", e)
 	}
 	// The client may not have received this answer.
@@ -395,7 +395,7 @@ func TestChannelComesBackWhileTheHostCloses(t *testing.T) {
 		t.Fatalf("it is asked %+v, %v", ping, err)
 	}
 	c.say(line(jsonrpc.Response(ping.ID, nil)))
-	if e := c.next(); e.Name != "endpoint" || "/t/acme/sse"+string(e.Data) != c.at {
+	if e := c.next(); e.Type != "endpoint" || "/t/acme/sse"+string(e.Data) != c.at {
 		t.Fatalf("the stream goes on with %+v", e)
 	}
 

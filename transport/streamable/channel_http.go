@@ -61,7 +61,7 @@ func (h *Handler) channel(w http.ResponseWriter, r *http.Request, ep Endpoint) {
 	defer c.detach(r.Context(), &out)
 	e.streams, e.streamed, e.client = c.streams, &out, c
 	e.first = appendEvent(nil, Event{
-		ID: string(out.appendID(nil, out.next-1, ordinary)), Name: "endpoint",
+		ID: string(out.appendID(nil, out.next-1, ordinary)), Type: "endpoint",
 		Data: []byte(reference(r, c.ticket)), Retry: h.options.Retry,
 	})
 	e.run(r.Context())

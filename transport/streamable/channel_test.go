@@ -43,7 +43,7 @@ func (s *testServer) stream(ctx context.Context, who string) *channelClient {
 		"/t/acme/sse")))
 	first := e.next()
 	ticket, ok := strings.CutPrefix(string(first.Data), "?ticket=")
-	if first.Name != "endpoint" || !ok || !strings.HasPrefix(first.ID, ticket+".") ||
+	if first.Type != "endpoint" || !ok || !strings.HasPrefix(first.ID, ticket+".") ||
 		first.Retry == 0 {
 		s.t.Fatalf("the stream begins with %+v", first)
 	}
@@ -70,7 +70,7 @@ func (c *channelClient) back() (status int) {
 		return resp.StatusCode
 	}
 	c.events = readStream(c.t, resp)
-	if e := c.next(); e.Name != "endpoint" || "/t/acme/sse"+string(e.Data) != c.at {
+	if e := c.next(); e.Type != "endpoint" || "/t/acme/sse"+string(e.Data) != c.at {
 		c.t.Fatalf("the stream goes on with %+v", e)
 	}
 	return http.StatusOK
@@ -121,7 +121,7 @@ func TestChannelCarriesEverything(t *testing.T) {
 		c.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		c.say(`{"jsonrpc":"2.0","id":"a","method":"busy"}`)
 		session := host.last()
-		if e := c.next(); e.ID == "" || e.Name != "" ||
+		if e := c.next(); e.ID == "" || e.Type != "" ||
 			string(e.Data) != line(note("notifications/progress", 1)) {
 			t.Errorf("got %+v, want the progress and an id", e)
 		}

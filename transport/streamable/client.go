@@ -113,7 +113,7 @@ type Client struct {
 	sessionReplaced chan struct{}
 	// closed when messages may be sent; nil before notifications/initialized
 	gate chan struct{}
-	// behind is closed when the server has accepted the last notification, or did not within
+	// lastNotice is closed when the server has accepted the last notification, or did not within
 	// standaloneWait; nil before there is a notification.
 	lastNotice chan struct{}
 	inFlight   map[jsonrpc.ID]*inFlight

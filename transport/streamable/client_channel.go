@@ -150,7 +150,7 @@ func (f *flow) endpoint(r *Reader) (*url.URL, error) {
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("the server has not said where to post: %w", err)
-		case len(e.Data) == 0 || e.Name != "endpoint":
+		case len(e.Data) == 0 || e.Type != "endpoint":
 			f.reservation.Free()
 			r.Stray(e)
 			continue

@@ -298,11 +298,11 @@ func TestClientOfHTTPSSEEnds(t *testing.T) {
 		send(t, c, call(0, "initialize"))
 		expect(t, c, `none: {"jsonrpc":"2.0","id":0,"result":{}}`)
 		send(t, c, call(1, "lost"))
-		if in := recv(t, c); in.Related != jsonrpc.IntID(1) || in.Err == nil || !in.Written {
+		if in := recv(t, c); in.RequestID != jsonrpc.IntID(1) || in.Err == nil || !in.Written {
 			t.Errorf("got %s", show(in))
 		}
 		p.events <- `data: {"jsonrpc":"2.0","id":2,"result":`
-		if in := recv(t, c); in.Related != jsonrpc.IntID(2) || in.Err == nil {
+		if in := recv(t, c); in.RequestID != jsonrpc.IntID(2) || in.Err == nil {
 			t.Errorf("an event that is no message: got %s", show(in))
 		}
 		p.events <- data(jsonrpc.Notification("notifications/last", nil))

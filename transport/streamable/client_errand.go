@@ -64,7 +64,7 @@ func (o *outgoing) ask(put func(transport.Inbound) bool, lent bool) bool {
 			return false
 		}
 	}
-	in := transport.Inbound{Message: o.message, Related: o.id}
+	in := transport.Inbound{Message: o.message, RequestID: o.id}
 	if !o.client.prompt(in) && !put(in) {
 		return false
 	}

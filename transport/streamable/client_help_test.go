@@ -236,11 +236,11 @@ func shake(t *testing.T, c *streamable.Client, v protocol.Version) {
 func show(in transport.Inbound) string {
 	switch {
 	case in.Err != nil:
-		return fmt.Sprintf("%v failed, written=%t: %v", in.Related, in.Written, in.Err)
+		return fmt.Sprintf("%v failed, written=%t: %v", in.RequestID, in.Written, in.Err)
 	case in.Control != nil:
 		return fmt.Sprintf("%T%+v", in.Control, in.Control)
 	}
-	return fmt.Sprintf("%v: %s", in.Related, in.Message.Append(nil))
+	return fmt.Sprintf("%v: %s", in.RequestID, in.Message.Append(nil))
 }
 
 func expect(t *testing.T, c *streamable.Client, want ...string) {

@@ -184,7 +184,7 @@ func TestClientWorksInParallel(t *testing.T) {
 		in := recv(t, c)
 		<-window
 		id, _ := in.Message.ID.Int()
-		if in.Related != in.Message.ID ||
+		if in.RequestID != in.Message.ID ||
 			string(in.Message.Result) != fmt.Sprintf(`{"n":%d}`, id) || seen[id] {
 			t.Fatalf("got %s", show(in))
 		}
@@ -262,13 +262,13 @@ func TestClientAgainstTheOfficialServer(t *testing.T) {
 
 				send(t, c, jsonrpc.Request(jsonrpc.IntID(1), "tools/call",
 					[]byte(`{"name":"echo","arguments":{"a":1}}`)))
-				if in := recv(t, c); in.Related != jsonrpc.IntID(1) ||
+				if in := recv(t, c); in.RequestID != jsonrpc.IntID(1) ||
 					!strings.Contains(show(in), `{\"a\":1}`) {
 					t.Errorf("echo: got %s", show(in))
 				}
 
 				server.AddTool(&mcp.Tool{Name: "more", InputSchema: map[string]any{"type": "object"}}, nil)
-				if in := recv(t, c); !in.Related.IsZero() ||
+				if in := recv(t, c); !in.RequestID.IsZero() ||
 					in.Message.Method != "notifications/tools/list_changed" {
 					t.Errorf("list changed: got %s", show(in))
 				}
@@ -281,14 +281,14 @@ func TestClientAgainstTheOfficialServer(t *testing.T) {
 						if _, hungUp := in.Control.(transport.CloseStream); hungUp && tt.o.EventStore != nil {
 							in = recv(t, c)
 						}
-						if in.Message.Method != want || in.Related != jsonrpc.IntID(2) {
+						if in.Message.Method != want || in.RequestID != jsonrpc.IntID(2) {
 							t.Fatalf("got %s, want %s related to 2", show(in), want)
 						}
 						if in.Message.Kind() == jsonrpc.KindRequest {
 							send(t, c, jsonrpc.Response(in.Message.ID, []byte(`{"action":"accept","content":{}}`)))
 						}
 					}
-					if in := recv(t, c); in.Related != jsonrpc.IntID(2) ||
+					if in := recv(t, c); in.RequestID != jsonrpc.IntID(2) ||
 						!strings.Contains(show(in), `"text":"accept"`) {
 						t.Errorf("ask: got %s", show(in))
 					}

@@ -58,9 +58,9 @@ func TestOwnClientAndServer(t *testing.T) {
 		switch _, hungUp := in.Control.(transport.CloseStream); {
 		case hungUp:
 			hangUps++
-		case in.Related == jsonrpc.IntID(7):
+		case in.RequestID == jsonrpc.IntID(7):
 			onCall = append(onCall, line(in.Message))
-		case in.Related.IsZero() && in.Message.Method == "notifications/tools/list_changed":
+		case in.RequestID.IsZero() && in.Message.Method == "notifications/tools/list_changed":
 			alone++
 		default:
 			t.Fatalf("got %+v", in)

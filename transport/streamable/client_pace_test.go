@@ -124,7 +124,7 @@ func TestClientReadsBrokenAnswersAsAnswers(t *testing.T) {
 		expect(t, c, "streamable.StandaloneState{Open:true Gap:false Err:<nil>}")
 		began := time.Now()
 		for range answers {
-			if in := recv(t, c); in.Err == nil || in.Related != jsonrpc.IntID(7) {
+			if in := recv(t, c); in.Err == nil || in.RequestID != jsonrpc.IntID(7) {
 				t.Fatal(show(in))
 			}
 		}

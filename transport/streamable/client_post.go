@@ -186,7 +186,7 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 		o.fail(ctx, ErrSessionLost, false)
 	case answer || failure && m.ID.IsZero() && protocol.SpecCode(m.Error.Code):
 		m.ID = o.id
-		c.deliver(transport.Inbound{Message: m, Related: o.id})
+		c.deliver(transport.Inbound{Message: m, RequestID: o.id})
 	default:
 		status := c.newStatusError(resp, body)
 		cause := error(status)
@@ -205,7 +205,7 @@ func (o *outgoing) refused(ctx context.Context, resp *http.Response, session str
 func (o *outgoing) take(body []byte) error {
 	alone := true
 	answered, err := o.client.each(body, true, func(m jsonrpc.Message) bool {
-		prompt := alone && m.ID == o.id && o.client.prompt(transport.Inbound{Message: m, Related: o.id})
+		prompt := alone && m.ID == o.id && o.client.prompt(transport.Inbound{Message: m, RequestID: o.id})
 		alone = false
 		return prompt || o.deliver(m)
 	})
@@ -241,13 +241,13 @@ func (o *outgoing) deliver(m jsonrpc.Message) bool {
 		m.ID = o.id
 	}
 	answers := m.Method == "" && m.ID == o.id
-	o.client.deliver(transport.Inbound{Message: m, Related: o.id})
+	o.client.deliver(transport.Inbound{Message: m, RequestID: o.id})
 	return answers
 }
 
 // fail reports to Recv that the request has failed, unless its context has ended.
 func (o *outgoing) fail(ctx context.Context, err error, written bool) {
 	if ctx.Err() == nil {
-		o.client.deliver(transport.Inbound{Related: o.id, Err: err, Written: written})
+		o.client.deliver(transport.Inbound{RequestID: o.id, Err: err, Written: written})
 	}
 }

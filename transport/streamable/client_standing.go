@@ -70,7 +70,7 @@ func (f *flow) unreached(err error) bool {
 
 // awaitServer waits until the server has answered another request, or for maxReconnect. The owner
 // of the client decides when to send that request, so that only one part of the client dials an
-// unreachable server. revived returns false when ctx ends.
+// unreachable server. awaitServer returns false when ctx ends.
 func (f *flow) awaitServer(ctx context.Context) bool {
 	select {
 	case <-f.client.answers:
@@ -143,7 +143,7 @@ func (c *Client) open(gate chan struct{}, accepted bool) {
 				(&flow{client: c, answered: pass}).keepOpen(c.calls)
 			})
 			return
-		default: // answered is one already
+		default: // there is one already
 		}
 	}
 	pass()

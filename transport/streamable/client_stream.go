@@ -78,7 +78,7 @@ func (f *flow) follow(ctx context.Context, resp *http.Response) {
 		// The server has ended the stream, so the client of the call should reconnect too.
 		if errors.Is(err, io.EOF) {
 			f.client.deliver(transport.Inbound{
-				Related: f.call.id, Control: transport.CloseStream{Retry: f.retry},
+				RequestID: f.call.id, Control: transport.CloseStream{Retry: f.retry},
 			})
 		}
 		for resp = nil; resp == nil; {
@@ -182,7 +182,7 @@ func (f *flow) read(ctx context.Context, resp *http.Response) (answered bool, er
 func (f *flow) reader(ctx context.Context, resp *http.Response) *Reader {
 	f.reservation = transport.NewHold(f.client.budget)
 	return NewReader(resp.Body, ReaderLimits{
-		Event: f.client.limits.Bytes + readerBuffer, Large: func(size int) error {
+		EventBytes: f.client.limits.Bytes + readerBuffer, Large: func(size int) error {
 			return f.reservation.Take(ctx, size)
 		},
 		Free: f.reservation.Free, Sleep: func(long time.Duration) { f.client.rest(ctx, long) },
@@ -247,7 +247,7 @@ func (f *flow) unended(e Event) (answered bool) {
 
 // carries reports whether an event may contain a message. An event without data only primes the
 // stream, and events with another name than "message" are not messages.
-func carries(e Event) bool { return len(e.Data) > 0 && (e.Name == "" || e.Name == "message") }
+func carries(e Event) bool { return len(e.Data) > 0 && (e.Type == "" || e.Type == "message") }
 
 // message delivers the messages of an event. It reports whether one was the answer, and whether
 // there was any message, including one that cannot be decoded.
@@ -265,7 +265,7 @@ func (f *flow) message(data []byte) (answered, some bool) {
 	case bad != nil && (bad.Response || bad.Empty) && !bad.ID.IsZero() &&
 		(f.call == nil || bad.ID == f.call.id):
 		f.client.deliver(transport.Inbound{
-			Related: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true,
+			RequestID: bad.ID, Err: fmt.Errorf("the answer: %w", err), Written: true,
 		})
 		if f.call == nil {
 			f.client.answeredOnStandalone(bad.ID)

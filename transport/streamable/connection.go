@@ -43,7 +43,7 @@ type connection struct {
 	// After that, a disconnect of the client can no longer be detected.
 	disconnectUnknown bool
 	response          response      // to the current request
-	wake              chan struct{} // wake-up channel of its stream response: see wakes
+	wake              chan struct{} // wake-up channel of its stream response: see wakeChan
 
 	// waiter is the stream response of its request, while only the connection can tell it that the
 	// client has left.

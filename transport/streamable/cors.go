@@ -7,21 +7,21 @@ import (
 
 // The headers that a page of an allowed origin may send and read (Fetch standard §3.2).
 const (
-	corsHeaders = "Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, " +
+	corsRequestHeaders = "Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, " +
 		"Mcp-Protocol-Version, Mcp-Session-Id, X-MCP-Session-ID, X-API-Key, traceparent, tracestate, " +
 		"baggage"
-	corsExposed = "Mcp-Session-Id, X-MCP-Session-ID, Retry-After, WWW-Authenticate"
-	corsMaxAge  = "600" // seconds; browsers limit it to between 600 and 86400
+	corsResponseHeaders = "Mcp-Session-Id, X-MCP-Session-ID, Retry-After, WWW-Authenticate"
+	corsMaxAge          = "600" // seconds; browsers limit it to between 600 and 86400
 )
 
 // paramPrefix is the prefix of header fields that a tool declares with x-mcp-header (2026-07-28
 // §server/tools).
 const paramPrefix = "mcp-param-"
 
-// crossOrigin adds the headers that let a page of another origin read the answer, and answers
+// handleCORS adds the headers that let a page of another origin read the answer, and answers
 // preflights itself. The origin was checked before. A page of a configured origin may send
 // credentials: a key that the browser holds for this host may be used from that origin too.
-func (h *Handler) crossOrigin(w http.ResponseWriter, r *http.Request) (answered bool) {
+func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request) (answered bool) {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return false
@@ -33,20 +33,20 @@ func (h *Handler) crossOrigin(w http.ResponseWriter, r *http.Request) (answered 
 		header.Set("Access-Control-Allow-Credentials", "true")
 	}
 	if r.Method != http.MethodOptions {
-		header.Set("Access-Control-Expose-Headers", corsExposed)
+		header.Set("Access-Control-Expose-Headers", corsResponseHeaders)
 		return false
 	}
-	header.Set("Access-Control-Allow-Methods", allowed[Streamable])
-	header.Set("Access-Control-Allow-Headers", corsHeaders+requestedParams(r))
+	header.Set("Access-Control-Allow-Methods", allowedMethods[Streamable])
+	header.Set("Access-Control-Allow-Headers", corsRequestHeaders+requestedParamHeaders(r))
 	header.Set("Access-Control-Max-Age", corsMaxAge)
 	h.writeEmpty(w, http.StatusNoContent)
 	return true
 }
 
-// requestedParams returns the x-mcp-header fields that a preflight asks for. No fixed list can
-// contain them, because each server has its own, and browsers accept no wildcard in requests with
-// credentials.
-func requestedParams(r *http.Request) string {
+// requestedParamHeaders returns the x-mcp-header fields that a preflight asks for. No fixed list
+// can contain them, because each server has its own, and browsers accept no wildcard in requests
+// with credentials.
+func requestedParamHeaders(r *http.Request) string {
 	var b strings.Builder
 	for _, field := range r.Header["Access-Control-Request-Headers"] {
 		for name := range strings.SplitSeq(field, ",") {

@@ -11,8 +11,8 @@ import (
 // maxQuery limits the number of query parameters. Only the ticket of HTTP+SSE is read from a query.
 const maxQuery = 100
 
-// allowed is the value of the Allow header in a 405, for each route kind.
-var allowed = []string{Streamable: "GET, POST, DELETE", Events: "GET", Messages: "POST"}
+// allowedMethods is the value of the Allow header in a 405, for each route kind.
+var allowedMethods = []string{Streamable: "GET, POST, DELETE", Events: "GET", Messages: "POST"}
 
 // edgeChecks lists the checks of every request that run before routing. Their order matters: cheap
 // checks that reveal nothing come first.

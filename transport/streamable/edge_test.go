@@ -128,7 +128,7 @@ func TestEdgeRefusals(t *testing.T) {
 				t.Errorf("got %s, want neither an id nor what was refused", body)
 			}
 			if got, want := resp.Header.Get("Allow"),
-				map[bool]string{true: allowed[Streamable]}[c.status == 405]; got != want {
+				map[bool]string{true: allowedMethods[Streamable]}[c.status == 405]; got != want {
 				t.Errorf("Allow is %q, want %q", got, want)
 			}
 		})

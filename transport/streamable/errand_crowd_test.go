@@ -88,8 +88,8 @@ func TestErrandsInACrowd(t *testing.T) {
 			open := map[jsonrpc.ID]chan transport.Inbound{}
 			give := func(in transport.Inbound) bool {
 				mu.Lock()
-				ch := open[in.Related]
-				delete(open, in.Related)
+				ch := open[in.RequestID]
+				delete(open, in.RequestID)
 				mu.Unlock()
 				if ch == nil {
 					return false

@@ -94,8 +94,8 @@ func (l *lending) release() {
 
 func (l *lending) finish(in transport.Inbound, way string) bool {
 	l.mu.Lock()
-	out := l.outs[in.Related]
-	delete(l.outs, in.Related)
+	out := l.outs[in.RequestID]
+	delete(l.outs, in.RequestID)
 	if in.Err != nil {
 		l.lost++
 	} else {
@@ -106,7 +106,7 @@ func (l *lending) finish(in transport.Inbound, way string) bool {
 		return false
 	}
 	if in.Err != nil {
-		return out.Finish(jsonrpc.Failure(in.Related, &jsonrpc.Error{
+		return out.Finish(jsonrpc.Failure(in.RequestID, &jsonrpc.Error{
 			Code: jsonrpc.CodeInvalidParams, Message: "failed",
 		}))
 	}

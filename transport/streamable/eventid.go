@@ -23,7 +23,7 @@ type eventID struct {
 	kind   streamKind
 	stream uint32
 	seq    uint64 // everything up to and including this number was received
-	// asks is the encoded id of the request that the stream replies to, so that its client can be
+	// requestID is the encoded id of the request that the stream replies to, so that its client can be
 	// answered after a restart of the host.
 	requestID string
 }

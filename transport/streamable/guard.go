@@ -45,7 +45,7 @@ func (h *Handler) Admit(w http.ResponseWriter, r *http.Request) (why *Refused, a
 			return refused(f, detail), false
 		}
 	}
-	return nil, h.crossOrigin(w, r)
+	return nil, h.handleCORS(w, r)
 }
 
 // ReadJSON reads the body of a request of an endpoint, within a Handler's limits of size and time.

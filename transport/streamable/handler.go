@@ -191,7 +191,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve serveFunc
 			return nil, ep, func() { h.refuse(w, r, Endpoint{}, f, jsonrpc.ID{}, detail) }
 		}
 	}
-	if h.crossOrigin(w, r) {
+	if h.handleCORS(w, r) {
 		return nil, ep, nil
 	}
 	ep, at, err := h.options.Host.Route(r)
@@ -205,7 +205,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve serveFunc
 		at = Messages
 	}
 	if serve = routes[at][r.Method]; serve == nil {
-		w.Header().Set("Allow", allowed[at])
+		w.Header().Set("Allow", allowedMethods[at])
 		of := ep
 		return nil, of, func() {
 			h.refuse(w, r, of, badMethod, jsonrpc.ID{}, "method "+r.Method+" is not allowed here")
@@ -217,7 +217,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (serve serveFunc
 // noEntry refuses a request that has no valid endpoint or caller, or that exceeds a rate limit.
 func (h *Handler) noEntry(w http.ResponseWriter, r *http.Request, err *protocol.Error) func() {
 	if err.Condition == protocol.ConditionOverloaded && !claimed(r) {
-		closeAfter(w, r) // answered is no room for the connection
+		closeAfter(w, r) // there is no room for the connection
 	}
 	return func() { h.refuseError(w, r, Endpoint{}, err, 0, jsonrpc.ID{}) }
 }

@@ -41,9 +41,9 @@ type headValidity struct {
 
 type field struct{ name, value string }
 
-// varyingHeaders lists the fields whose values differ between calls. No check in edge or checkPost
-// depends on them, nor does a Recaller: the session is looked up for every request, and the fields
-// that describe the message are compared with it.
+// varyingHeaders lists the fields whose values differ between calls. No check in edgeChecks or
+// checkPost depends on them, nor does a Recaller: the session is looked up for every request, and
+// the fields that describe the message are compared with it.
 var varyingHeaders = []string{
 	"Content-Length", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id", "Traceparent",
 }
@@ -114,7 +114,7 @@ func (f *field) is(value string) bool {
 
 // cacheHead caches the head of a POST that passed all checks. It skips the first request of a
 // connection, since many connections have only one. fields is the number of header fields that the
-// request had on arrival. learn also skips requests with fields that were removed (a proxy set
+// request had on arrival. cacheHead also skips requests with fields that were removed (a proxy set
 // them, and they may change the client's scheme), requests of browser pages (whose answers have
 // extra headers), and requests with two session headers (which must be compared).
 func (h *Handler) cacheHead(r *http.Request, by headValidity, fields int, ep Endpoint) {

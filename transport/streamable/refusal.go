@@ -98,7 +98,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, ep Endpoint, f 
 	id jsonrpc.ID, detail string) {
 	row := refusals[f]
 	if f == badMethod && w.Header().Get("Allow") == "" {
-		w.Header().Set("Allow", allowed[Streamable])
+		w.Header().Set("Allow", allowedMethods[Streamable])
 	}
 	if f == sessionGone {
 		detail = "session not found" // the same text for every cause

@@ -40,7 +40,7 @@ type reply struct {
 	done     bool               // the only request has its outcome
 	left     bool               // the client left
 	gone     bool               // it left before there was a stream to resume
-	lent     bool               // answered was an errand
+	lent     bool               // there was an errand
 	decided  bool               // errands are no longer run
 }
 

@@ -132,7 +132,7 @@ func talk(t *testing.T, c *Client, mark byte, calls int, size func() int) error 
 					return fmt.Errorf("a notification has another's bytes")
 				}
 			case !asked && in.Err == nil: // cancelled
-			case in.Err != nil && sizes[in.Related] > 0:
+			case in.Err != nil && sizes[in.RequestID] > 0:
 				return in.Err
 			case asked && !isMarked(p, mark, n):
 				return fmt.Errorf("answer %v of %d bytes, want %d of its own", in.Message.ID, len(p), n)

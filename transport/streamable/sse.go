@@ -17,8 +17,8 @@ type Event struct {
 	// ID is the event's id. A Reader repeats the last id on events without one, as the WHATWG standard
 	// requires.
 	ID string
-	// Name is the event's type; empty means "message".
-	Name string
+	// Type is the event's type; empty means "message".
+	Type string
 	// Data is the payload, with lines joined by LF. When written, nil omits the data field, and an
 	// empty slice writes an empty field (priming).
 	Data []byte
@@ -26,14 +26,14 @@ type Event struct {
 	Retry time.Duration
 }
 
-// appendEvent appends e in wire form, including the blank line. ID and Name must contain no line
+// appendEvent appends e in wire form, including the blank line. ID and Type must contain no line
 // break.
 func appendEvent(dst []byte, e Event) []byte {
 	if e.ID != "" {
 		dst = append(append(append(dst, "id: "...), e.ID...), '\n')
 	}
-	if e.Name != "" {
-		dst = append(append(append(dst, "event: "...), e.Name...), '\n')
+	if e.Type != "" {
+		dst = append(append(append(dst, "event: "...), e.Type...), '\n')
 	}
 	if e.Retry > 0 {
 		dst = strconv.AppendInt(append(dst, "retry: "...), e.Retry.Milliseconds(), 10)
@@ -69,7 +69,7 @@ var keepAlive = []byte(": keep-alive\n\n")
 type ReaderLimits struct {
 	// Event is the maximum size of one event, and of one line, in bytes. The default is
 	// DefaultEventBytes.
-	Event int
+	EventBytes int
 	// Large is called before more than transport.Large bytes of an event are read, with the maximum
 	// number of bytes that the event will take, and again before it takes more. Its error ends the
 	// stream. Nil sets no limit beyond Event.
@@ -117,8 +117,8 @@ type Reader struct {
 
 // NewReader returns a Reader of the events in src.
 func NewReader(src io.Reader, limits ReaderLimits) *Reader {
-	if limits.Event <= 0 {
-		limits.Event = DefaultEventBytes
+	if limits.EventBytes <= 0 {
+		limits.EventBytes = DefaultEventBytes
 	}
 	if limits.Large == nil {
 		limits.Large = func(int) error { return nil }
@@ -130,8 +130,8 @@ func NewReader(src io.Reader, limits ReaderLimits) *Reader {
 		limits.Sleep = time.Sleep
 	}
 	return &Reader{
-		src: src, max: limits.Event, large: limits.Large, free: limits.Free, rest: limits.Sleep,
-		buf: make([]byte, min(readerBuffer, limits.Event)),
+		src: src, max: limits.EventBytes, large: limits.Large, free: limits.Free, rest: limits.Sleep,
+		buf: make([]byte, min(readerBuffer, limits.EventBytes)),
 	}
 }
 
@@ -214,7 +214,7 @@ func (r *Reader) extra(line []byte) (parts int) {
 // the next event may arrive much later. It keeps both if the event so far is long too.
 func (r *Reader) release(e Event) {
 	left := r.buf[r.at:r.end]
-	if !r.reserved || max(len(e.Data), len(e.Name), len(r.id), len(left)) >= transport.Large {
+	if !r.reserved || max(len(e.Data), len(e.Type), len(r.id), len(left)) >= transport.Large {
 		return
 	}
 	small := make([]byte, max(readerBuffer, len(left)))
@@ -259,7 +259,7 @@ func (r *Reader) field(event *Event, line []byte) (bool, error) {
 		}
 		event.Data = append(append(event.Data, '\n'), value...)
 	case "event":
-		event.Name = string(value)
+		event.Type = string(value)
 	case "id":
 		if bytes.IndexByte(value, 0) >= 0 {
 			return false, nil

@@ -48,7 +48,7 @@ func TestReader(t *testing.T) {
 		{"id with NUL is ignored", "id: 7\ndata: a\n\nid: 8\x00\ndata: b\n\n", []Event{
 			{ID: "7", Data: []byte("a")}, {ID: "7", Data: []byte("b")},
 		}},
-		{"event type", "event: endpoint\ndata: /x\n\n", []Event{{Name: "endpoint", Data: []byte("/x")}}},
+		{"event type", "event: endpoint\ndata: /x\n\n", []Event{{Type: "endpoint", Data: []byte("/x")}}},
 		{"retry", "retry: 1500\n\n", []Event{{Retry: 1500 * time.Millisecond}}},
 		{"retry that is no number", "retry: 1.5\nretry: -1\nretry: +1\nretry:\ndata: a\n\n", []Event{
 			{Data: []byte("a")},
@@ -93,7 +93,7 @@ func TestReaderBounds(t *testing.T) {
 		"a comment":  ":" + strings.Repeat("x", 100) + "\n\n",
 		"no end":     strings.Repeat("x", 1000),
 	} {
-		r := NewReader(strings.NewReader(in), ReaderLimits{Event: 64})
+		r := NewReader(strings.NewReader(in), ReaderLimits{EventBytes: 64})
 		for range 2 {
 			if e, err := r.Next(); !errors.Is(err, ErrEventTooLarge) {
 				t.Errorf("%s: got %q (%v), want ErrEventTooLarge each time", name, e, err)
@@ -108,14 +108,15 @@ func TestReaderBounds(t *testing.T) {
 	if len(r.buf) > 16*readerBuffer {
 		t.Errorf("the buffer stays at %d bytes after a long line", len(r.buf))
 	}
-	if _, err := NewReader(brokenReader{}, ReaderLimits{}).Next(); !errors.Is(err, io.ErrNoProgress) {
+	if _, err := NewReader(noProgressReader{}, ReaderLimits{}).Next(); !errors.Is(err,
+		io.ErrNoProgress) {
 		t.Errorf("a source that gives nothing: %v, want io.ErrNoProgress", err)
 	}
 }
 
-type brokenReader struct{}
+type noProgressReader struct{}
 
-func (brokenReader) Read([]byte) (int, error) { return 0, nil }
+func (noProgressReader) Read([]byte) (int, error) { return 0, nil }
 
 func TestAppendEvent(t *testing.T) {
 	for _, c := range []struct {
@@ -124,7 +125,7 @@ func TestAppendEvent(t *testing.T) {
 	}{
 		{Event{ID: "1", Data: []byte("{}")}, "id: 1\ndata: {}\n\n"},
 		{Event{ID: "1", Data: []byte{}, Retry: 2 * time.Second}, "id: 1\nretry: 2000\ndata: \n\n"},
-		{Event{Name: "endpoint", Data: []byte("/x")}, "event: endpoint\ndata: /x\n\n"},
+		{Event{Type: "endpoint", Data: []byte("/x")}, "event: endpoint\ndata: /x\n\n"},
 		{Event{Retry: time.Second}, "retry: 1000\n\n"},
 		{Event{Data: []byte("a\nb\r\nc\rd\n")}, "data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n"},
 	} {
@@ -144,7 +145,7 @@ func FuzzReader(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		limits := ReaderLimits{Event: 256}
+		limits := ReaderLimits{EventBytes: 256}
 		first, err := readAll(NewReader(bytes.NewReader(in), limits))
 		if err != io.EOF && !errors.Is(err, ErrEventTooLarge) {
 			t.Fatalf("unexpected error %v", err)
@@ -160,7 +161,7 @@ func FuzzReader(f *testing.F) {
 			}
 			out = appendEvent(out, e)
 		}
-		second, err := readAll(NewReader(bytes.NewReader(out), ReaderLimits{Event: 1024}))
+		second, err := readAll(NewReader(bytes.NewReader(out), ReaderLimits{EventBytes: 1024}))
 		if err != io.EOF || fmt.Sprintf("%q", first) != fmt.Sprintf("%q", second) {
 			t.Fatalf("read %q, wrote %q, read %q (%v)", first, out, second, err)
 		}

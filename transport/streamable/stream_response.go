@@ -14,7 +14,7 @@ type streamResponse struct {
 	wake    chan struct{} // holds one token: there is something to look at
 	ticked  atomic.Bool   // a keep-alive period has passed
 	evicted atomic.Bool   // its connection is needed for others: the client should reconnect later
-	crowded atomic.Bool   // with parted: for other tabs of its browser
+	crowded atomic.Bool   // with evicted: for other tabs of its browser
 	lent    atomic.Bool   // the goroutine runs the errand
 	errand  transport.Errand
 

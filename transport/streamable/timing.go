@@ -112,7 +112,7 @@ func (t *timed) Read(to []byte) (int, error) {
 
 // discard reads the rest of a refused body, because a client that is cut off while it sends may not
 // see the answer. If the body does not end, its deadline stays in force, since net/http also tries
-// to read the rest. A late body is the last on its connection: see outlive.
+// to read the rest. A late body is the last on its connection: see surviveLateBody.
 func (t *timed) discard(w http.ResponseWriter, r *http.Request) {
 	rest := *t // allocated on the heap here, so that other bodies need not be
 	_, err := io.Copy(io.Discard, &rest)

@@ -125,9 +125,9 @@ func (s *Sink) All() []jsonrpc.Message {
 	return s.ends
 }
 
-// End returns the first outcome, once all goroutines are blocked; the zero Message when there is
-// none.
-func (s *Sink) End() jsonrpc.Message {
+// Outcome returns the first outcome, once all goroutines are blocked; the zero Message when there
+// is none.
+func (s *Sink) Outcome() jsonrpc.Message {
 	if all := s.All(); len(all) > 0 {
 		return all[0]
 	}
@@ -136,7 +136,7 @@ func (s *Sink) End() jsonrpc.Message {
 
 // Word returns the outcome in a word: "result", "cancelled", "none", or the code of the error.
 func (s *Sink) Word() any {
-	switch m := s.End(); {
+	switch m := s.Outcome(); {
 	case len(s.All()) == 0:
 		return "none"
 	case m.Error != nil:

@@ -25,8 +25,8 @@ type Rig struct {
 	Stalls        Stalls
 }
 
-// Run starts a tree and runs a test of it, in a bubble: time is virtual, and Rest returns when all
-// goroutines are blocked. The children are made from the rig because they need its system.
+// Run starts a tree and runs a test of it, in a bubble: time is virtual, and WaitIdle returns when
+// all goroutines are blocked. The children are made from the rig because they need its system.
 // Restarts are not bounded.
 func Run(t *testing.T, children func(s *Rig) []otp.Child, test func(s *Rig)) {
 	t.Helper()
@@ -64,8 +64,8 @@ func (s *Rig) dropped(e telemetry.Event) {
 	}
 }
 
-// Rest waits until all goroutines are blocked.
-func (s *Rig) Rest() { synctest.Wait() }
+// WaitIdle waits until all goroutines are blocked.
+func (s *Rig) WaitIdle() { synctest.Wait() }
 
 // Ref returns the address of a row below the top.
 func (s *Rig) Ref(row string) otp.Ref {
@@ -83,7 +83,7 @@ func (s *Rig) Send(row string, msg any) {
 	if err := s.Ref(row).Send(msg); err != nil {
 		s.T.Fatalf("%s: %v", row, err)
 	}
-	s.Rest()
+	s.WaitIdle()
 }
 
 // Break makes a row panic on its next message of a kind, as %T prints it; empty is any.
@@ -122,7 +122,7 @@ func (s *Rig) DropsState(row, kind string, send func()) {
 // Struck checks that every fault has struck.
 func (s *Rig) Struck() {
 	s.T.Helper()
-	s.Rest()
+	s.WaitIdle()
 	for _, f := range s.Faults.Active() {
 		s.T.Errorf("the fault at %s %s has not struck", f.Point.Path, f.Point.Kind)
 	}

@@ -40,7 +40,7 @@ const shortBeginning = 4
 // letters removes the separators of a name.
 var letters = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
 
-// maxWord bounds the compared words in bytes, because slips takes quadratic time. No key is
+// maxWord bounds the compared words in bytes, because editDistance takes quadratic time. No key is
 // longer.
 const maxWord = 64
 

@@ -114,7 +114,7 @@ func (s *scene) play(who, verb, rest string) {
 	case who == "operator" && verb == "quarantines":
 		s.table.QuarantineByOperator(&client.Ending{Text: "an operator"}, s.now)
 	case who == "operator":
-		s.print("server ~ was quarantined: %t", s.table.Forgive())
+		s.print("server ~ was quarantined: %t", s.table.ClearFailures())
 	case who == "catalogue":
 		s.timers = nil
 		s.step(recovery.Event{Op: recovery.Restore})

@@ -8,14 +8,14 @@ import (
 	"mcpd/internal/sortedmap"
 )
 
-// Whole is the pause of the whole server, nil unless the whole server is quarantined.
+// ServerPause is the pause of the whole server, nil unless the whole server is quarantined.
 func (t *Table) ServerPause() *Pause { return t.whole }
 
-// ByOperator reports whether an operator has quarantined the server.
-func (t *Table) ByOperator() bool { return t.whole != nil && t.whole.Operator }
+// QuarantinedByOperator reports whether an operator has quarantined the server.
+func (t *Table) QuarantinedByOperator() bool { return t.whole != nil && t.whole.Operator }
 
-// Down is the pause of the whole server, or else of a connection that was given up and not ready
-// since. Of several connections it chooses the one that was given up most often.
+// WorstPause is the pause of the whole server, or else of a connection that was given up and not
+// ready since. Of several connections it chooses the one that was given up most often.
 func (t *Table) WorstPause() (worst *Pause) {
 	if t.whole != nil {
 		return t.whole
@@ -29,8 +29,8 @@ func (t *Table) WorstPause() (worst *Pause) {
 	return worst
 }
 
-// Away is the reason why the server is unreachable, and when it is dialled next. The reason is nil
-// if the server is not known to be unreachable.
+// Unreachable is the reason why the server is unreachable, and when it is dialled next. The reason
+// is nil if the server is not known to be unreachable.
 func (t *Table) Unreachable() (ending *client.Ending, until time.Time) {
 	if t.away == nil {
 		return nil, time.Time{}

@@ -25,7 +25,7 @@ type Table struct {
 	flaps  int                   // flaps of the last absence
 	last   *client.Ending        // how a connection ended last, for operators
 	// causes are how each connection ended last, for its users. The keys have neither fingerprint nor
-	// revision: see plain.
+	// revision: see withoutFingerprint.
 	causes map[tenant.Key]*client.Ending
 }
 
@@ -69,7 +69,7 @@ func (t *Table) Refused(key tenant.Key, is Seen, now time.Time) (wait time.Durat
 // Closed reports whether a connection must not be started.
 func (t *Table) Closed(key tenant.Key, is Seen, now time.Time) bool {
 	_, away := t.away.closed(now)
-	return away || t.ByOperator() || t.Wait(key, now) > 0 || t.probing(key, is)
+	return away || t.QuarantinedByOperator() || t.Wait(key, now) > 0 || t.probing(key, is)
 }
 
 // probing reports whether a probe of a quarantined connection or server is in progress.
@@ -109,9 +109,9 @@ func (t *Table) QuarantineByOperator(ending *client.Ending, now time.Time) {
 	t.whole = &Pause{Why: ending, Since: now, Operator: true}
 }
 
-// Forgive forgets everything that prevents the start of connections. It reports whether any of it
-// was a quarantine.
-func (t *Table) Forgive() (was bool) {
+// ClearFailures forgets everything that prevents the start of connections. It reports whether any
+// of it was a quarantine.
+func (t *Table) ClearFailures() (was bool) {
 	was = t.Quarantines()
 	t.whole, t.last, t.away = nil, nil, nil
 	clear(t.causes)

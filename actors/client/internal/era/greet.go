@@ -110,7 +110,7 @@ type UnsupportedRevision struct {
 
 func (e UnsupportedRevision) Unwrap() error { return e.error }
 
-// Do says what an operator can do about it.
+// Advice says what an operator can do about it.
 func (e UnsupportedRevision) Advice() string {
 	return "use a version of the server that speaks one of " + strings.Join(e.ours, ", ")
 }
