@@ -22,7 +22,7 @@ type halting struct {
 	looks []time.Time
 }
 
-func (h *halting) Look() {
+func (h *halting) CheckStopped() {
 	h.looks = append(h.looks, time.Now())
 	if len(h.looks) == 2 && h.end != nil {
 		h.end()
@@ -74,8 +74,8 @@ func TestCallToAStoppedServerIsLost(t *testing.T) {
 	})
 }
 
-// While something waits for a server, the server is looked at from Quiet on, once per LookEvery,
-// however many calls wait. Otherwise it is not looked at.
+// While something waits for a server, the server is looked at from QuietTime on, once per
+// LookEvery, however many calls wait. Otherwise it is not looked at.
 func TestServerIsLookedAtWhileSomethingWaits(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p, h := r.halting(false)

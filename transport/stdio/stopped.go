@@ -35,7 +35,7 @@ func (s *stopDetector) asked() {
 // CheckStopped checks whether a signal has stopped the server, so that it does not read, write or
 // exit. A caller that waits for a response calls it once per StopCheckInterval.
 //
-// Look ends the connection under two conditions. Quiet has passed since bytes were last read, and
+// Look ends the connection under two conditions. QuietTime has passed since bytes were last read, and
 // since the first request after that. And the server is found stopped for the second time in a row,
 // without having been continued in between. Then nothing more is sent, and Recv returns the
 // messages already read and ends with CauseStopped, as if the server had died. A busy server is
