@@ -9,11 +9,12 @@ import (
 	"mcpd/protocol/jsonedit"
 )
 
-// Progress holds the last progress value of one request that was passed on to its client. The zero
-// value is a request without progress so far. Its methods are safe for concurrent use.
+// Progress remembers, for one request, the last progress value that was passed on to the client.
+// The zero value is a request without progress so far. Its methods are safe for concurrent use.
 type Progress struct{ last atomic.Pointer[float64] }
 
-// optionalProgressFields lists the optional members of the params, with the JSON type of each.
+// optionalProgressFields are the optional members of the params of notifications/progress, with the
+// JSON kind of each.
 var optionalProgressFields = map[string]jsontext.Kind{"total": '0', "message": '"'}
 
 // Accept returns the params of a notifications/progress to pass on, and whether to pass the

@@ -12,8 +12,8 @@ import (
 
 const unixPrefix = config.UnixPrefix
 
-// bind opens all sockets of the MCP listener, or none. A socket that was bound before gets the same
-// address, because the kernel may have chosen its port.
+// bind opens all sockets of the MCP listener, or none. A listener that restarts gets the address
+// that it had before, because the kernel may have chosen its port.
 func (h *host) bind(c *config.Config) (bound []net.Listener, err error) {
 	defer func() {
 		if err != nil {
@@ -40,8 +40,8 @@ func (h *host) bind(c *config.Config) (bound []net.Listener, err error) {
 	return bound, nil
 }
 
-// socketName returns the name under which a socket's address is remembered. Commands find the host
-// by the first socket.
+// socketName returns the name under which a socket's address is remembered. Commands reach the host
+// at the address of the first socket.
 func socketName(i int) string {
 	if i == 0 {
 		return "mcp"

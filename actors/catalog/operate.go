@@ -20,8 +20,8 @@ type Verb string
 
 // The verbs.
 const (
-	// Restart restarts all connections; waiting calls are kept, and pauses are forgotten. A server
-	// that an operator has quarantined is refused with ErrOperatorQuarantine.
+	// Restart restarts all connections; waiting calls are kept, and pauses are forgotten. It fails
+	// with ErrOperatorQuarantine for a server that an operator has quarantined.
 	Restart Verb = "restart"
 	// Quarantine ends all connections. None is started until the server is released.
 	Quarantine Verb = "quarantine"
@@ -109,7 +109,8 @@ func (c *Catalog) quarantineByOperator(s *server, at telemetry.Where) {
 	for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {
 		c.stop(s, key, conn, ending)
 	}
-	// A connection that starts nevertheless is ended when it has started.
+	// Callers that wait for a start are refused now. A connection whose start succeeds later is ended
+	// then.
 	for key := range sortedmap.SortedBy(s.awaitingStart, tenant.Key.Compare) {
 		c.refuse(s, key, 0)
 	}
@@ -117,7 +118,7 @@ func (c *Catalog) quarantineByOperator(s *server, at telemetry.Where) {
 }
 
 // restart restarts all connections to a server, each with its users and waiting calls. Connections
-// of an earlier declaration end.
+// that were made under an earlier configuration of the server end.
 func (c *Catalog) restart(s *server, incident string) {
 	ending := client.EndedByOperator(false, incident)
 	for key, conn := range sortedmap.SortedBy(s.conns, tenant.Key.Compare) {

@@ -120,9 +120,9 @@ func TestRefusedCallWaitsForTheNextSession(t *testing.T) {
 	})
 }
 
-// A server that dies again and again is started again at once each time, like a program: as often
-// as the intensity allows, in any window, whatever pauses came before. That does not apply to a
-// session that was of no use.
+// A forgotten session is renewed without a pause, as often as the intensity allows in its window,
+// even after earlier pauses. A session that ended before the server was ready with it is renewed
+// after a pause.
 func TestRenewalsAfterServiceAreAtOnce(t *testing.T) {
 	const restarts, within = 5, 30 * time.Second
 	intensity := func(o *client.Options) {
@@ -169,8 +169,8 @@ func TestRenewalsAfterServiceAreAtOnce(t *testing.T) {
 	})
 }
 
-// A server that forgets every session at once is asked less and less often. It is given up if no
-// session is of use.
+// The pauses before new sessions grow when a server forgets each session at once. After the longest
+// pause the connection ends if all sessions were useless.
 func TestRenewalsAreSpaced(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		start := time.Now()
@@ -199,8 +199,7 @@ func TestRenewalsAreSpaced(t *testing.T) {
 	})
 }
 
-// A server whose sessions are of no use is asked less and less often, however long it takes until
-// it forgets each.
+// The pauses between useless sessions grow, however long the server takes to forget a session.
 func TestRenewalsOfASlowServerAreSpaced(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		const slow = 3 * client.FirstRenewalPause
@@ -274,8 +273,8 @@ func TestCallerIsToldWhyAServerCannotBeReached(t *testing.T) {
 	}
 }
 
-// A broken answer is an error of the server, and says what is wrong. A call that did not reach the
-// server is told apart from one that may have been executed.
+// A malformed answer is reported as an error of the server that says what is wrong with the answer.
+// A call that did not reach the server is told apart from one that may have been executed.
 func TestBrokenAnswerSaysWhatIsWrong(t *testing.T) {
 	for name, tt := range map[string]struct {
 		in    transport.Inbound

@@ -34,8 +34,8 @@ func TestServerThatDeclaresNothingIsAsked(t *testing.T) {
 	}
 }
 
-// No call waits for a list that was never declared, and its failure is not reported: a server that
-// does not answer the request works.
+// No call waits for an undeclared list, and a failure to fetch it is not reported. So a server that
+// ignores the list request is usable.
 func TestUndeclaredListIsNotMissed(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.server()

@@ -12,9 +12,9 @@ import (
 	"mcpd/internal/load"
 )
 
-// effectCounter counts a tenant's calls that have an effect. The tool stores each effect under the
-// nonce of its call, outside its process, and reports the effects at the end. So the number of
-// effects is known even if answers were lost.
+// effectCounter counts a tenant's calls that have an effect. Calls go to a counting tool of the
+// server. It stores each effect in a file under the nonce of the call, and reports all effects at
+// the end. So the number of effects is known even if answers were lost.
 type effectCounter struct {
 	tool    string
 	percent uint64 // of all calls

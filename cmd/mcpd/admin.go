@@ -45,8 +45,8 @@ func adminToken(addr string, scope admin.Scope) (string, error) {
 	return admin.ReadToken(dir, addr, scope)
 }
 
-// adminGet sends a GET request to the admin listener. Reading is open on loopback. A token is
-// sent only after the host has asked for one, because addr may name another machine.
+// adminGet sends a GET request to the admin listener. On loopback a GET needs no token. The token
+// is sent only when the answer was 401, because addr may name another machine.
 func adminGet(ctx context.Context, flag, path string) (io.ReadCloser, error) {
 	addr, err := adminAddr(flag)
 	if err != nil {

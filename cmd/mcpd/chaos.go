@@ -115,7 +115,7 @@ func readExperiment(name string) (experiment.Experiment, []byte, error) {
 	return e, data, nil
 }
 
-// chaosOptions says which tenants play which roles, and the seed of random choices.
+// chaosOptions are the flags that plan and run share.
 type chaosOptions struct {
 	admin      string
 	target     string
@@ -138,7 +138,8 @@ func (c *chaosOptions) flags(cmd *cobra.Command) {
 		"use phases of 5, 5 and 10 seconds, and give no verdict on latencies")
 }
 
-// plan assigns the roles of an experiment to the rows of a host.
+// plan applies --short, assigns the roles target and bystander to tenants, and returns the schedule
+// of faults.
 func (c *chaosOptions) plan(e experiment.Experiment, tree faults.Tree) (experiment.Experiment,
 	experiment.Roles, []experiment.Strike, error) {
 	if c.short {

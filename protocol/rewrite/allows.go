@@ -8,8 +8,8 @@ import (
 
 // allows reports whether a schema permits objects, and whether it permits other values, as far as
 // its root shows. It does not follow references. A schema without a type that mentions properties
-// counts as one of objects. A composition permits the values that its parts permit. The TypeScript
-// SDK for servers uses the same rules.
+// counts as one of objects. anyOf and oneOf permit what any part permits, allOf what all parts
+// permit. The TypeScript SDK for servers uses the same rules.
 func allows(schema jsontext.Value, depth int) (objects, others bool) {
 	if schema.Kind() != '{' || depth == 0 {
 		return true, true
@@ -54,7 +54,8 @@ func typeAllows(is jsontext.Value) (objects, others bool) {
 }
 
 // anyOf calls allows for each element of a list, and reports whether any element permits objects,
-// and whether any permits other values. An empty list is not a valid schema.
+// and whether any permits other values. For an empty list, which is no valid schema, both are
+// false.
 func anyOf(list jsontext.Value,
 	allows func(jsontext.Value) (objects, others bool)) (objects, others bool) {
 	for v := range jsonedit.Elements(list) {

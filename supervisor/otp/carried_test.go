@@ -63,8 +63,8 @@ func TestCarriedStateThatCrashesEveryIncarnationIsAbandoned(t *testing.T) {
 	}
 }
 
-// A message that crashes its receiver is gone with the crash, so it says little about the carried
-// state. Neither does an end without a panic, nor a later crash.
+// A message that crashes its receiver is gone with the crash, so the carried state is not to blame.
+// Nor is it for an end without a panic, or for a later crash.
 func TestCarriedStateIsKeptAfterOtherFailures(t *testing.T) {
 	crash := func(*Process) error { panic("message") }
 	for name, end := range map[string]func(t *testing.T, r *rig){

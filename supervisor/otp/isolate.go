@@ -2,15 +2,16 @@ package otp
 
 import "errors"
 
-// Bounds on isolated processes that have not returned. Each is a goroutine with its stack and
-// everything the stack refers to; it cannot be ended. Above the bound a supervisor gives up instead
-// of replacing another process: restarting does not help when children hang again and again.
+// A process that is stuck is isolated: cut off from the system and replaced. Its goroutine cannot
+// be ended. It keeps its stack, and all that the stack refers to, until it returns. These are
+// bounds on the number of such processes. Above the bound a supervisor gives up instead of
+// replacing another process: restarting does not help when children hang again and again.
 const (
-	// MaxIsolated is how many isolated processes that have not returned there may be in one failure
-	// domain: the rows from one with Child.FailureDomain down to the next ones below it. The root
-	// begins a failure domain too. So stuck processes in one failure domain do not use up the
-	// replacements of another. A supervisor that has as many below it, in its own failure domain,
-	// refuses to start new children.
+	// MaxIsolated is the maximum number of such processes in one failure domain. A failure domain is a
+	// row with Child.FailureDomain, or the root, and the rows below it, without the failure domains
+	// further below. So stuck processes in one failure domain do not use up the replacements of
+	// another. A supervisor with MaxIsolated of them below it in its failure domain starts no new
+	// child.
 	MaxIsolated = 64
 	// MaxIsolatedTotal is how many isolated processes that have not returned there may be in all
 	// failure domains except the root's: 16 times MaxIsolated. A domain can exceed MaxIsolated when a
@@ -47,8 +48,8 @@ const MaxStarting = 64
 type Detachable interface {
 	// Detach returns the value for the next incarnation, nil for none. It is called on another
 	// goroutine than the worker's, which may be running. So Detach must not wait for a lock that the
-	// worker may hold. After Detach the worker must be able neither to change the returned value nor
-	// to work without it: let it panic where it would.
+	// worker may hold. After Detach the worker must not be able to change the returned value, nor to
+	// continue without it: make each such access panic.
 	Detach() any
 }
 
@@ -186,7 +187,7 @@ func (r *row) countIsolated(n int32) {
 	}
 }
 
-// errHeld is why carried state is dropped that a stuck incarnation may still change.
+// errHeld is the reason for dropping carried state that a stuck incarnation may still change.
 var errHeld = errors.New("held by a goroutine that is stuck")
 
 // takeCarried takes the row's carried state from a process that is in the middle of something.

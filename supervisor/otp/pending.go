@@ -25,8 +25,8 @@ type pendingCall interface {
 	setTracker(d *pendingCalls) bool // registers d, false when the call is registered elsewhere
 }
 
-// trackReply records a handled message, if it is a call that is answered later. A call that was
-// neither answered nor announced to be answered later fails at once.
+// trackReply records a handled message, if it is a call that is answered later. A call that its
+// receiver neither answered nor marked with AnswerLater fails at once.
 func (g *guard) trackReply(msg any) {
 	c, ok := msg.(pendingCall)
 	if !ok || c.answered() {

@@ -35,12 +35,12 @@ func (s *stopDetector) asked() {
 // CheckStopped checks whether a signal has stopped the server, so that it does not read, write or
 // exit. A caller that waits for a response calls it once per StopCheckInterval.
 //
-// Look ends the connection under two conditions. QuietTime has passed since bytes were last read, and
-// since the first request after that. And the server is found stopped for the second time in a row,
-// without having been continued in between. Then nothing more is sent, and Recv returns the
-// messages already read and ends with CauseStopped, as if the server had died. A busy server is
-// left alone, however long it takes. So is a server that gets less of the processor because it is
-// stopped and continued all the time.
+// CheckStopped ends the connection when both are true: nothing was read for QuietTime, nor for
+// QuietTime after the first request since then; and two checks in a row found the server stopped,
+// without having run in between. Then nothing more is sent, and Recv returns the messages already
+// read and ends with CauseStopped, as if the server had died. A busy server is left alone, however
+// long it takes. So is a server whose CPU time is limited by stopping and continuing it (SIGSTOP,
+// SIGCONT).
 func (c *Conn) CheckStopped() {
 	s := &c.stopped
 	now := stoppedState{read: s.read.Load()}

@@ -19,8 +19,8 @@ const (
 const paramPrefix = "mcp-param-"
 
 // handleCORS adds the headers that let a page of another origin read the answer, and answers
-// preflights itself. The origin was checked before. A page of a configured origin may send
-// credentials: a key that the browser holds for this host may be used from that origin too.
+// preflights itself. checkOrigin has accepted the origin. Only a page of an origin in the
+// configuration may send credentials that the browser holds for this host, such as a key.
 func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request) (answered bool) {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -43,9 +43,9 @@ func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request) (answered b
 	return true
 }
 
-// requestedParamHeaders returns the x-mcp-header fields that a preflight asks for. No fixed list
-// can contain them, because each server has its own, and browsers accept no wildcard in requests
-// with credentials.
+// requestedParamHeaders returns the Mcp-Param-… header names that a preflight asks for, each after
+// a comma. No fixed list can contain them, because each server has its own, and browsers accept no
+// wildcard in requests with credentials.
 func requestedParamHeaders(r *http.Request) string {
 	var b strings.Builder
 	for _, field := range r.Header["Access-Control-Request-Headers"] {
