@@ -38,7 +38,7 @@ func drawValue(t *rapid.T, name string) string {
 }
 
 // The outline of a message leads to the same decisions as the whole message.
-func TestOutlineDecidesAsTheWhole(t *testing.T) {
+func TestElidedTextDecidesAsTheWhole(t *testing.T) {
 	decide := func(v jsontext.Value) string {
 		class, refused := protocol.Negotiation{}.Classify(protocol.Incoming{
 			Method: "tools/call", Params: v, HTTP: true, Header: "2026-07-28",

@@ -36,7 +36,7 @@ type expired struct{}
 const grace = time.Second
 
 // New makes the actor of a call.
-func New(o *Options, a Args) *Call { return &Call{carriedState: newEstate(o, a)} }
+func New(o *Options, a Args) *Call { return &Call{carriedState: newCarriedState(o, a)} }
 
 // errOver is the error for a call that has its outcome, or an actor already.
 var errOver = errors.New("the call is over")

@@ -46,7 +46,7 @@ type clientRequest struct {
 	calls *session.Calls
 }
 
-func newEstate(o *Options, a Args) *carriedState {
+func newCarriedState(o *Options, a Args) *carriedState {
 	return &carriedState{
 		o: o, a: a, reservation: o.Kept.Count(quota.HeldCalls, 0),
 		open:      map[held.RequestNumber]*clientRequest{},

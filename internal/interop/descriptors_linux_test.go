@@ -73,14 +73,14 @@ func TestHostWithoutDescriptors(t *testing.T) {
 		}
 	}
 	echo(3)
-	newcomer := &http.Transport{}
-	if r, err := (&http.Client{Transport: newcomer, Timeout: 10 * time.Second}).Get(host.MCP +
+	next := &http.Transport{}
+	if r, err := (&http.Client{Transport: next, Timeout: 10 * time.Second}).Get(host.MCP +
 		"/"); err != nil {
 		t.Errorf("a client that comes and asks while others only come: %v", err)
 	} else {
 		r.Body.Close()
 	}
-	newcomer.CloseIdleConnections()
+	next.CloseIdleConnections()
 	if r := other.post(hello); !strings.Contains(string(r.body), "RLIMIT_NOFILE") {
 		t.Errorf("a server that cannot be started: %d %s", r.status, r.body)
 	}

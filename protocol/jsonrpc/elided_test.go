@@ -11,7 +11,7 @@ import (
 
 // The outline has every member, with long values elided. A long value deep inside a member elides
 // the whole member.
-func TestOutlineHasNothingLong(t *testing.T) {
+func TestElidedTextHasNothingLong(t *testing.T) {
 	long := `"` + strings.Repeat("x", jsonrpc.LongMember) + `"`
 	short := `"` + strings.Repeat("x", jsonrpc.LongMember-3) + `"`
 	for _, test := range []struct{ message, want string }{

@@ -2,7 +2,7 @@ package jsonrpc
 
 import "testing"
 
-func TestGlimpse(t *testing.T) {
+func TestPeek(t *testing.T) {
 	for _, c := range []struct {
 		text     string
 		id       string // raw; empty for none

@@ -12,11 +12,11 @@ import (
 // these crashes.
 var ErrOriginRefused = errors.New("refused: messages of this origin crash the receiver")
 
-// shunnedError is ErrOriginRefused with the crash.
-type shunnedError struct{ crash error }
+// refusedError is ErrOriginRefused with the crash.
+type refusedError struct{ crash error }
 
-func (e *shunnedError) Error() string   { return ErrOriginRefused.Error() }
-func (e *shunnedError) Unwrap() []error { return []error{ErrOriginRefused, e.crash} }
+func (e *refusedError) Error() string   { return ErrOriginRefused.Error() }
+func (e *refusedError) Unwrap() []error { return []error{ErrOriginRefused, e.crash} }
 
 const (
 	// OriginRefuseTime is how long a child refuses calls of an origin that has crashed it more than
@@ -48,20 +48,20 @@ type refusal struct {
 // refuse makes the row refuse messages of an origin for OriginRefuseTime, and take none at all for
 // hold. Only the row's supervisor calls it.
 func (r *row) refuse(origin string, now time.Time, hold time.Duration, crash error) {
-	next := refusals{origin: {now.Add(OriginRefuseTime), now.Add(hold), &shunnedError{crash}}}
-	if old := r.shunned.Load(); old != nil {
+	next := refusals{origin: {now.Add(OriginRefuseTime), now.Add(hold), &refusedError{crash}}}
+	if old := r.refusals.Load(); old != nil {
 		for o, s := range *old {
 			if o != origin && (s.told.After(now) || s.all.After(now)) {
 				next[o] = s
 			}
 		}
 	}
-	r.shunned.Store(&next)
+	r.refusals.Store(&next)
 }
 
 // refusalOf returns how the row refuses messages of an origin.
 func (r *row) refusalOf(origin string) (s refusal, now time.Time) {
-	if all := r.shunned.Load(); all != nil && origin != "" {
+	if all := r.refusals.Load(); all != nil && origin != "" {
 		return (*all)[origin], r.sys.clock.Now()
 	}
 	return refusal{}, time.Time{}
@@ -79,7 +79,7 @@ func (r *row) held(origin string) (until time.Time, held bool) {
 // wait.
 func (g *guard) turnedAway(msg any, p *Process) bool {
 	r := g.row
-	if r.shunned.Load() == nil {
+	if r.refusals.Load() == nil {
 		return false
 	}
 	origin := g.sys.originOf(msg)
@@ -168,10 +168,10 @@ func (s *System) AcceptOrigin(origin string) {
 
 // forgive is AcceptOrigin for a row and the rows below it.
 func (r *row) forgive(origin string) {
-	if all := r.shunned.Load(); all != nil {
+	if all := r.refusals.Load(); all != nil {
 		next := maps.Clone(*all)
 		delete(next, origin)
-		r.shunned.CompareAndSwap(all, &next) // unless the supervisor has just shunned it again
+		r.refusals.CompareAndSwap(all, &next) // unless the supervisor has just shunned it again
 		r.holding.let(origin, nil)
 	}
 	for _, c := range r.rows() {

@@ -41,16 +41,16 @@ type row struct {
 	// unstable is the time, in nanoseconds of clock.SteadyNanos, until which the child has to run to
 	// count as stable again.
 	unstable atomic.Int64
-	shunned  atomic.Pointer[refusals]
+	refusals atomic.Pointer[refusals]
 	holding  heldMessages
 
-	mu       sync.Mutex  // guards the fields below, and changes of proc and status
-	owner    *supervisor // may change them; nil once the supervisor was abandoned
-	args     any         // arguments of the child's start
-	carried  any
-	watchers chain[watcher]
-	kids     map[string]*row
-	order    chain[*row] // the children's rows in the order of their start
+	mu        sync.Mutex  // guards the fields below, and changes of proc and status
+	owner     *supervisor // may change them; nil once the supervisor was abandoned
+	args      any         // arguments of the child's start
+	carried   any
+	watchers  chain[watcher]
+	childRows map[string]*row
+	order     chain[*row] // the children's rows in the order of their start
 
 	place[*row] // place among its siblings, guarded by the mu of the parent
 }
@@ -194,10 +194,10 @@ func (r *row) add(c *row, by *guard) {
 	if r.proc.Load() != by {
 		return
 	}
-	if r.kids == nil {
-		r.kids = make(map[string]*row)
+	if r.childRows == nil {
+		r.childRows = make(map[string]*row)
 	}
-	r.kids[c.id] = c
+	r.childRows[c.id] = c
 	r.order.add(c)
 }
 
@@ -205,11 +205,11 @@ func (r *row) add(c *row, by *guard) {
 func (r *row) remove(c *row) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.kids[c.id] != c {
+	if r.childRows[c.id] != c {
 		return
 	}
-	if delete(r.kids, c.id); len(r.kids) == 0 {
-		r.kids = nil // a map that was large keeps its memory
+	if delete(r.childRows, c.id); len(r.childRows) == 0 {
+		r.childRows = nil // a map that was large keeps its memory
 	}
 	r.order.drop(c)
 }
@@ -217,17 +217,17 @@ func (r *row) remove(c *row) {
 func (r *row) find(id string) *row {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.kids[id]
+	return r.childRows[id]
 }
 
 // rows returns the children's rows in start order.
 func (r *row) rows() []*row {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.kids) == 0 {
+	if len(r.childRows) == 0 {
 		return nil
 	}
-	return slices.AppendSeq(make([]*row, 0, len(r.kids)), r.order.all())
+	return slices.AppendSeq(make([]*row, 0, len(r.childRows)), r.order.all())
 }
 
 // watch registers w for the next end in this row. It reports false when nothing is there that can

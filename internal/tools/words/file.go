@@ -50,6 +50,9 @@ func checkFile(text []byte) (found []finding) {
 			}
 		case token.IDENT:
 			shown = false
+			if what := checkName(literal); what != "" {
+				report(line, what)
+			}
 		case token.STRING:
 			if !breakable(literal) {
 				for i := range 1 + strings.Count(literal, "\n") {

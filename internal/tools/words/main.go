@@ -1,5 +1,6 @@
-// Command words checks the text of the project's Go files: the width of lines, and the sentences of
-// comments.
+// Command words checks the text of the project's Go files: the width of lines, the sentences of
+// comments, and names that have been replaced. It also finds terms of the glossary that no file
+// uses.
 //
 //	go -C internal/tools run ./words
 package main
@@ -37,8 +38,9 @@ type finding struct {
 
 func (f finding) String() string { return fmt.Sprintf("%s:%d: %s", f.file, f.line, f.what) }
 
-// check reads every Go file that a person writes.
+// check reads every Go file that a person writes, and the glossary.
 func check(tree fs.FS) (found []finding, err error) {
+	var texts []string
 	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -52,11 +54,19 @@ func check(tree fs.FS) (found []finding, err error) {
 		if err != nil || strings.HasPrefix(string(text), "// Code generated ") {
 			return err
 		}
+		texts = append(texts, string(text))
+		if what := checkName(strings.TrimSuffix(d.Name(), ".go")); what != "" {
+			found = append(found, finding{name, 1, what})
+		}
 		for _, f := range checkFile(text) {
 			f.file = name
 			found = append(found, f)
 		}
 		return nil
 	})
-	return found, err
+	if err != nil {
+		return found, err
+	}
+	unused, err := checkGlossary(tree, texts)
+	return append(found, unused...), err
 }
