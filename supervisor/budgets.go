@@ -40,10 +40,10 @@ func (h *host) budgetsOf(tenant string) *budgets {
 		return r.(*budgets)
 	}
 	r, _ := h.budgets.LoadOrStore(tenant, &budgets{
-		answers: transport.NewOwnedRoom(h.answerShare(), account{
+		answers: transport.NewOwnedBudget(h.answerShare(), account{
 			h.ledger.Account(tenant), quota.Answers,
 		}),
-		bodies: transport.NewQueuedRoom(h.bodyShare(), waitingBodies),
+		bodies: transport.NewQueuedBudget(h.bodyShare(), waitingBodies),
 	})
 	return r.(*budgets)
 }

@@ -25,7 +25,9 @@ func TestStalledMessageHoldsNoOtherTenantUp(t *testing.T) {
 		for who, tenant := range []string{"a", "b"} {
 			kept := ledger.Account(tenant)
 			kept.Add(quota.Tasks, tasks)
-			holds[who] = transport.NewHold(transport.NewOwnedRoom(64<<20, account{kept, quota.Answers}))
+			holds[who] = transport.NewReservation(transport.NewOwnedBudget(64<<20, account{
+				kept, quota.Answers,
+			}))
 			if err := holds[who].Take(t.Context(), size); err != nil {
 				t.Fatal(err)
 			}

@@ -237,7 +237,7 @@ func (h *host) session(t *tenant.Tenant, kept func() *task.Options) func(args an
 // heldOptions returns the options that the held calls of a tenant share.
 func (h *host) heldOptions(t *tenant.Tenant) *held.Options {
 	return &held.Options{
-		Ring: h.ring, Instance: h.instance, Park: h.parkTime(t), Requests: h.at(t, "request_manager"),
+		Ring: h.ring, Instance: h.instance, Park: h.inputTimeout(t), Requests: h.at(t, "request_manager"),
 		Kept: h.ledger.Account(t.Name),
 	}
 }

@@ -24,7 +24,7 @@ func TestQueuesAreShown(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	full := &budgets{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}
+	full := &budgets{answers: transport.NewByteBudget(100), bodies: transport.NewByteBudget(100)}
 	for i, budget := range []*transport.ByteBudget{full.answers, full.bodies} {
 		budget.Add(9_999_990 + i) // more than the number of events that ever wait on a busy machine
 		budget.Add(-9_999_990 - i)
@@ -75,8 +75,9 @@ func TestQueuesAreShown(t *testing.T) {
 // The metrics show the reserved bytes of every byte budget, and 0 once they were released.
 func TestReservedBytesAreShown(t *testing.T) {
 	h := literal(t)
-	one, two := &budgets{answers: transport.NewRoom(100), bodies: transport.NewRoom(100)}, &budgets{
-		answers: transport.NewRoom(100), bodies: transport.NewRoom(100),
+	one, two := &budgets{answers: transport.NewByteBudget(100),
+		bodies: transport.NewByteBudget(100)}, &budgets{
+		answers: transport.NewByteBudget(100), bodies: transport.NewByteBudget(100),
 	}
 	h.budgets.Store("one", one)
 	h.budgets.Store("two", two)

@@ -99,8 +99,8 @@ func (s *settings) limits(name string) tenant.Limits {
 	return tenant.Limits{}
 }
 
-// requestTimeout, listTimeout, questionWait, pending, ofPrincipal and parkTime return single limits
-// of a tenant, for readers that need nothing else of it.
+// requestTimeout, listTimeout, questionWait, pending, ofPrincipal and inputTimeout return single
+// limits of a tenant, for readers that need nothing else of it.
 func (h *host) requestTimeout(t *tenant.Tenant) func() time.Duration {
 	now := h.current(t)
 	return func() time.Duration { return now().Limits.RequestTimeout }
@@ -126,7 +126,7 @@ func (h *host) ofPrincipal(t *tenant.Tenant) func() int {
 	return func() int { return now().Limits.MaxPrincipalPending }
 }
 
-func (h *host) parkTime(t *tenant.Tenant) func() time.Duration {
+func (h *host) inputTimeout(t *tenant.Tenant) func() time.Duration {
 	now := h.current(t)
 	return func() time.Duration { return now().Limits.InputTimeout }
 }

@@ -62,16 +62,16 @@ type waiter struct {
 	in   chan struct{} // closed when it has the room
 }
 
-// NewRoom makes a ByteBudget of limit bytes.
-func NewRoom(limit int) *ByteBudget { return &ByteBudget{limit: limit} }
+// NewByteBudget makes a ByteBudget of limit bytes.
+func NewByteBudget(limit int) *ByteBudget { return &ByteBudget{limit: limit} }
 
-// NewQueuedRoom makes a ByteBudget of limit bytes, for which at most wait readers may wait; 0 is
+// NewQueuedBudget makes a ByteBudget of limit bytes, for which at most wait readers may wait; 0 is
 // any number.
-func NewQueuedRoom(limit, wait int) *ByteBudget { return &ByteBudget{limit: limit, wait: wait} }
+func NewQueuedBudget(limit, wait int) *ByteBudget { return &ByteBudget{limit: limit, wait: wait} }
 
-// NewOwnedRoom makes a ByteBudget of limit bytes for one owner, whose account counts all its bytes.
-// While the owner may have no more, one message at a time is admitted.
-func NewOwnedRoom(limit int, owner Account) *ByteBudget {
+// NewOwnedBudget makes a ByteBudget of limit bytes for one owner, whose account counts all its
+// bytes. While the owner may have no more, one message at a time is admitted.
+func NewOwnedBudget(limit int, owner Account) *ByteBudget {
 	return &ByteBudget{limit: limit, owner: owner}
 }
 
@@ -261,8 +261,8 @@ type Reservation struct {
 	over   bool // it has the overdraft of the room
 }
 
-// NewHold makes the Reservation of a reader.
-func NewHold(r *ByteBudget) Reservation { return Reservation{budget: r} }
+// NewReservation makes the Reservation of a reader.
+func NewReservation(r *ByteBudget) Reservation { return Reservation{budget: r} }
 
 // Take waits until the message has room for size bytes in all, unless it has that already. If ctx
 // ends before, the Reservation keeps the room that it had.

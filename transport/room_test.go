@@ -13,13 +13,13 @@ import (
 // its size.
 func TestRoomIsTakenInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget := NewRoom(100)
-		first, holds, got := NewHold(budget), make([]Reservation, 3), make(chan int, 3)
+		budget := NewByteBudget(100)
+		first, holds, got := NewReservation(budget), make([]Reservation, 3), make(chan int, 3)
 		if err := first.Take(t.Context(), 500); err != nil {
 			t.Fatal(err)
 		}
 		for i, size := range []int{80, 10, 30} {
-			holds[i] = NewHold(budget)
+			holds[i] = NewReservation(budget)
 			go func() {
 				if holds[i].Take(t.Context(), size) == nil {
 					got <- i
@@ -48,8 +48,8 @@ func TestRoomIsTakenInTurns(t *testing.T) {
 func TestRoomOfAnOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := &account{limit: 50}
-		budget := NewOwnedRoom(100, owner)
-		first, next, end := NewHold(budget), NewHold(budget), make(chan error, 1)
+		budget := NewOwnedBudget(100, owner)
+		first, next, end := NewReservation(budget), NewReservation(budget), make(chan error, 1)
 		if err := first.Take(t.Context(), 60); err != nil {
 			t.Fatal(err)
 		}
@@ -74,13 +74,13 @@ func TestRoomOfAnOwner(t *testing.T) {
 func TestRoomWhoseOwnerMayHaveMoreAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := &account{limit: 50, used: 50}
-		budget := NewOwnedRoom(100, owner)
-		first, ends := NewHold(budget), make(chan error, 1)
+		budget := NewOwnedBudget(100, owner)
+		first, ends := NewReservation(budget), make(chan error, 1)
 		if err := first.Take(t.Context(), 10); err != nil {
 			t.Fatal(err)
 		}
 		go func() { // owner: the test waits for it
-			next := NewHold(budget)
+			next := NewReservation(budget)
 			defer next.Free()
 			ends <- next.Take(t.Context(), 10)
 		}()
@@ -100,7 +100,7 @@ func TestRoomWhoseOwnerMayHaveMoreAgain(t *testing.T) {
 func TestRoomCountsBeforeItDecides(t *testing.T) {
 	in := func(ctx context.Context, budget *ByteBudget, size int, ends chan<- error) {
 		go func() { // owner: the test, which ends ctx
-			hold := NewHold(budget)
+			hold := NewReservation(budget)
 			defer hold.Free()
 			ends <- hold.Take(ctx, size)
 			<-ctx.Done()
@@ -111,8 +111,8 @@ func TestRoomCountsBeforeItDecides(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		owner, ends := &account{limit: 50}, make(chan error, 5)
-		budget := NewOwnedRoom(1000, owner)
-		first := NewHold(budget)
+		budget := NewOwnedBudget(1000, owner)
+		first := NewReservation(budget)
 		if err := first.Take(t.Context(), 20); err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestRoomCountsBeforeItDecides(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		owner, ends := &account{limit: 100}, make(chan error, 3)
-		budget := NewOwnedRoom(1000, owner)
+		budget := NewOwnedBudget(1000, owner)
 		in(ctx, budget, 10, ends)
 		owner.Count(90)
 		in(ctx, budget, 40, ends)
@@ -151,9 +151,9 @@ func TestRoomCountsBeforeItDecides(t *testing.T) {
 // A message that would be one too many to wait is refused at once.
 func TestRoomWithAQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget, waits := NewQueuedRoom(100, 1), make(chan error, 1)
+		budget, waits := NewQueuedBudget(100, 1), make(chan error, 1)
 		budget.Add(100)
-		first, second := NewHold(budget), NewHold(budget)
+		first, second := NewReservation(budget), NewReservation(budget)
 		go func() { waits <- first.Take(t.Context(), 10) }() // owner: the test waits for it
 		synctest.Wait()
 		if err := second.Take(t.Context(), 10); !errors.Is(err, ErrSlowConsumer) {
@@ -185,10 +185,10 @@ func (a *account) EndExcess()                    { a.within++ }
 // A reader that gives up takes no room, and does not block later ones.
 func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget := NewRoom(100)
+		budget := NewByteBudget(100)
 		budget.Add(50)
 		ctx, cancel := context.WithCancel(t.Context())
-		ends, large, small := make(chan error, 2), NewHold(budget), NewHold(budget)
+		ends, large, small := make(chan error, 2), NewReservation(budget), NewReservation(budget)
 		go func() { ends <- large.Take(ctx, 80) }()
 		synctest.Wait()
 		go func() { ends <- small.Take(t.Context(), 10) }()
@@ -217,9 +217,9 @@ func TestRoomIsNotHeldByWhoGivesUp(t *testing.T) {
 // and a reader that gives up leaves its turn to the next.
 func TestRoomOfMessagesThatGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget, holds := NewRoom(100), make([]Reservation, 5)
+		budget, holds := NewByteBudget(100), make([]Reservation, 5)
 		for i := range holds {
-			holds[i] = NewHold(budget)
+			holds[i] = NewReservation(budget)
 			if err := holds[i].Take(t.Context(), 20); err != nil {
 				t.Fatal(err)
 			}
@@ -271,9 +271,9 @@ func TestRoomOfMessagesThatGrow(t *testing.T) {
 // A reader that gives up just when its turn comes takes no room, and the turn goes to the next.
 func TestTurnOfWhoGivesUp(t *testing.T) {
 	for range 500 {
-		budget, holds := NewRoom(100), make([]Reservation, 3)
+		budget, holds := NewByteBudget(100), make([]Reservation, 3)
 		for i := range holds {
-			holds[i] = NewHold(budget)
+			holds[i] = NewReservation(budget)
 			if err := holds[i].Take(t.Context(), 30); err != nil {
 				t.Fatal(err)
 			}

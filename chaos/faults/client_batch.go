@@ -42,11 +42,11 @@ var clientBatch = Kind{
 			Transport: &http.Transport{MaxIdleConnsPerHost: clients, IdleConnTimeout: time.Second},
 		}
 		in := begin(ctx, s, clients, s.Params.Duration("every"),
-			func(ctx context.Context, cursor int) (int, error) {
+			func(ctx context.Context, worker int) (int, error) {
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), visitTimeout)
 				defer cancel()
-				turns[cursor]++
-				row := rows[turns[cursor]%len(rows)]
+				turns[worker]++
+				row := rows[turns[worker]%len(rows)]
 				a, err := s.Client.post(ctx, client, sessions[row.revision].Headers(), row.body)
 				if err != nil {
 					return 0, err

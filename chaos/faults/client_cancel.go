@@ -57,13 +57,13 @@ var clientCancel = Kind{
 		modern := s.Params.Text("era") == "modern"
 		return inSession(session,
 			begin(ctx, s, clients, s.Params.Duration("every"),
-				func(ctx context.Context, cursor int) (int, error) {
+				func(ctx context.Context, worker int) (int, error) {
 					ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), visitTimeout)
 					defer cancel()
 					if modern {
-						return racers[cursor].abandonCall(ctx)
+						return racers[worker].abandonCall(ctx)
 					}
-					return racers[cursor].notify(ctx)
+					return racers[worker].notify(ctx)
 				}).injected(fmt.Sprintf("tenant %s, by %d clients", s.Tenant, clients))), nil
 	},
 }

@@ -46,9 +46,9 @@ var clientHalfOpen = Kind{
 		var deaf sync.WaitGroup
 		deaf.Add(clients)
 		first := make([]sync.Once, clients)
-		l := begin(ctx, s, clients, retryWait, func(ctx context.Context, cursor int) (int, error) {
-			defer first[cursor].Do(deaf.Done)
-			conn, err := s.Client.asked(ctx, headers[cursor], http.MethodGet, "")
+		l := begin(ctx, s, clients, retryWait, func(ctx context.Context, worker int) (int, error) {
+			defer first[worker].Do(deaf.Done)
+			conn, err := s.Client.asked(ctx, headers[worker], http.MethodGet, "")
 			if err != nil {
 				return 0, err
 			}
@@ -58,7 +58,7 @@ var clientHalfOpen = Kind{
 			if err := deafen(conn, true); err != nil {
 				return 0, err
 			}
-			first[cursor].Do(deaf.Done)
+			first[worker].Do(deaf.Done)
 			select {
 			case <-ctx.Done():
 				return 1, nil

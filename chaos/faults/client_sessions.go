@@ -22,10 +22,10 @@ var clientSessions = Kind{
 		clients, every := s.Params.Number("clients"), s.Params.Duration("every")
 		kept := make([]*load.Session, clients)
 		l := beginApart(ctx, s, clients, every, every/time.Duration(clients),
-			func(ctx context.Context, cursor int) (int, error) {
+			func(ctx context.Context, worker int) (int, error) {
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), visitTimeout)
 				defer cancel()
-				if c := kept[cursor]; c != nil {
+				if c := kept[worker]; c != nil {
 					_, err := c.Ask(ctx, "ping", "{}")
 					c.CloseIdle()
 					if err == nil {
@@ -35,7 +35,7 @@ var clientSessions = Kind{
 				c, err := s.Client.session(ctx)
 				if err == nil {
 					c.CloseIdle() // the fault keeps sessions, not connections
-					kept[cursor] = c
+					kept[worker] = c
 				}
 				return 1, nil // a session or a refusal: both are expected
 			})

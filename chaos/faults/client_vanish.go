@@ -27,8 +27,8 @@ var clientVanish = Kind{
 			return Injected{}, err
 		}
 		return inSession(session,
-			begin(ctx, s, clients, retryWait, func(ctx context.Context, cursor int) (int, error) {
-				short, cancel := context.WithTimeout(ctx, time.Duration(draws[cursor].Int64N(int64(within))))
+			begin(ctx, s, clients, retryWait, func(ctx context.Context, worker int) (int, error) {
+				short, cancel := context.WithTimeout(ctx, time.Duration(draws[worker].Int64N(int64(within))))
 				defer cancel()
 				resp, err := s.Client.call(short, session, "x")
 				if err == nil {

@@ -29,9 +29,9 @@ var errViolation = errors.New("the host is wrong")
 // begin starts a loop with that many workers. Each worker calls do, waits, and calls it again; do
 // returns how often that call has struck. The loop ends by heal, or after twice the fault's
 // duration if nobody heals it.
-func begin(ctx context.Context, s *Site, hands int, wait time.Duration,
-	do func(ctx context.Context, cursor int) (hits int, err error)) *loop {
-	return beginApart(ctx, s, hands, wait, 0, do)
+func begin(ctx context.Context, s *Site, workers int, wait time.Duration,
+	do func(ctx context.Context, worker int) (hits int, err error)) *loop {
+	return beginApart(ctx, s, workers, wait, 0, do)
 }
 
 // beginApart is begin with staggered workers. The parameter apart is the time between the starts of
@@ -40,31 +40,31 @@ func begin(ctx context.Context, s *Site, hands int, wait time.Duration,
 // A waiting worker is a timer and not a goroutine. A fault may have many thousands of workers in
 // the process that measures the host, and each garbage collection scans the stack of every
 // goroutine.
-func beginApart(ctx context.Context, s *Site, hands int, wait, apart time.Duration,
-	do func(ctx context.Context, cursor int) (hits int, err error)) *loop {
-	l := &loop{waiting: make([]*time.Timer, hands)}
+func beginApart(ctx context.Context, s *Site, workers int, wait, apart time.Duration,
+	do func(ctx context.Context, worker int) (hits int, err error)) *loop {
+	l := &loop{waiting: make([]*time.Timer, workers)}
 	ctx, l.stop = context.WithTimeout(context.WithoutCancel(ctx), 2*s.Duration)
 	begun := time.Now()
-	for cursor := range hands {
-		l.later(ctx, cursor, begun.Add(time.Duration(cursor)*apart), wait, do)
+	for worker := range workers {
+		l.later(ctx, worker, begun.Add(time.Duration(worker)*apart), wait, do)
 	}
 	return l
 }
 
 // later schedules a run of a worker for the time due, and its next run after wait.
-func (l *loop) later(ctx context.Context, hand int, due time.Time, wait time.Duration,
-	do func(ctx context.Context, cursor int) (int, error)) {
+func (l *loop) later(ctx context.Context, worker int, due time.Time, wait time.Duration,
+	do func(ctx context.Context, worker int) (int, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.healed {
 		return
 	}
-	l.waiting[hand] = time.AfterFunc(time.Until(due), func() {
+	l.waiting[worker] = time.AfterFunc(time.Until(due), func() {
 		if !l.enter(ctx) {
 			return
 		}
 		defer l.running.Done()
-		n, err := do(ctx, hand)
+		n, err := do(ctx, worker)
 		l.hits.Add(int64(n))
 		// an error after the end is only the run being cut short
 		if errors.Is(err, errViolation) || ctx.Err() == nil {
@@ -74,7 +74,7 @@ func (l *loop) later(ctx context.Context, hand int, due time.Time, wait time.Dur
 		if now := time.Now(); next.Before(now) { // missed runs are not made up for
 			next = now
 		}
-		l.later(ctx, hand, next, wait, do)
+		l.later(ctx, worker, next, wait, do)
 	})
 }
 

@@ -34,13 +34,13 @@ type event struct {
 type feed struct {
 	operator *operator
 
-	mu        sync.Mutex // guards the fields below
-	after     uint64     // the id of the last event that was seen
-	events    []event
-	missed    int               // events beyond maxEvents
-	passing   int               // events of sessions that come and go, bounded by maxPassing
-	remaining int               // events beyond maxPassing
-	ended     map[string]ending // ended faults, by id
+	mu      sync.Mutex // guards the fields below
+	after   uint64     // the id of the last event that was seen
+	events  []event
+	missed  int               // events beyond maxEvents
+	passing int               // events of sessions that come and go, bounded by maxPassing
+	omitted int               // events beyond maxPassing
+	ended   map[string]ending // ended faults, by id
 }
 
 // ending says how an armed fault ended.
@@ -132,7 +132,7 @@ func (f *feed) add(e event) {
 		f.missed++
 		return
 	case ordinarySessionEvent(e) && f.passing >= maxPassing:
-		f.remaining++
+		f.omitted++
 		return
 	case ordinarySessionEvent(e):
 		f.passing++
@@ -177,7 +177,7 @@ func (f *feed) over(ids []string) (last time.Time, ok bool) {
 
 // records returns the events with their times since the run began, and the number of events of
 // sessions that were left out. It returns an error if other events were left out.
-func (f *feed) records(begun time.Time) (_ []record.Event, remaining int, _ error) {
+func (f *feed) records(begun time.Time) (_ []record.Event, omitted int, _ error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list := make([]record.Event, len(f.events))
@@ -188,8 +188,8 @@ func (f *feed) records(begun time.Time) (_ []record.Event, remaining int, _ erro
 		}
 	}
 	if f.missed > 0 {
-		return list, f.remaining, errors.New(strconv.Itoa(f.missed) +
+		return list, f.omitted, errors.New(strconv.Itoa(f.missed) +
 			" events are beyond the bound of a record")
 	}
-	return list, f.remaining, nil
+	return list, f.omitted, nil
 }

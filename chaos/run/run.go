@@ -320,9 +320,9 @@ func (r *run) carryOut(ctx context.Context, rng *rand.Rand) (out record.Record, 
 	}
 	end()
 	owned.Wait()
-	events, remaining, err := r.operator.feed.records(r.begun)
-	if remaining > 0 {
-		r.say("%d events of sessions that came and went are left out of the record", remaining)
+	events, omitted, err := r.operator.feed.records(r.begun)
+	if omitted > 0 {
+		r.say("%d events of sessions that came and went are left out of the record", omitted)
 	}
 	if err != nil && out.Aborted == "" {
 		out.Aborted = err.Error()

@@ -50,7 +50,8 @@ func (s *simulation) configuration(servers string) (*config.Config, error) {
 	if s.plan.tight {
 		limits = "max_sessions: 2, max_pending: 3, max_session_pending: 2"
 	}
-	return config.Load(fmt.Appendf(nil, document, callTimeout, callMax, parkTime, sessionIdle, limits,
+	return config.Load(fmt.Appendf(nil, document, callTimeout, callMax, inputTimeout,
+		sessionIdle, limits,
 		servers, all), config.Options{File: "simulation"})
 }
 

@@ -92,7 +92,7 @@ func (s *simulation) bound(k *call) time.Duration {
 		most = callMax
 	}
 	if k.asked > 0 {
-		most += parkTime
+		most += inputTimeout
 	}
 	if k.method != "tools/call" {
 		most = settling

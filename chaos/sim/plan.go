@@ -96,10 +96,10 @@ func maybe(r *rand.Rand, most int) chance {
 
 // The limits of the simulated host. Long limits do no harm, since virtual time costs nothing.
 const (
-	callTimeout = 2 * time.Second
-	callMax     = 10 * time.Second
-	parkTime    = 20 * time.Second
-	sessionIdle = 10 * time.Minute
+	callTimeout  = 2 * time.Second
+	callMax      = 10 * time.Second
+	inputTimeout = 20 * time.Second
+	sessionIdle  = 10 * time.Minute
 	// settling is the longest time that the host may take for anything by itself: starting a server,
 	// giving up a server, giving up a tenant.
 	settling = 2 * time.Minute

@@ -198,15 +198,15 @@ func (g *guard) takeCarried() {
 	r.carried = nil
 	r.mu.Unlock()
 	var next any
-	defer func() { g.handOver(carried, next) }()
+	defer func() { g.storeCarried(carried, next) }()
 	if f, ok := carried.(Detachable); ok {
 		g.sys.safely(r.path, "Detach", func() { next = f.Detach() })
 	}
 }
 
-// handOver stores next as carried state for the replacement process. If next is nil, the state is
+// storeCarried stores next as carried state for the replacement process. If next is nil, the state is
 // dropped, and its Abandon runs once the stuck goroutine returns.
-func (g *guard) handOver(carried, next any) {
+func (g *guard) storeCarried(carried, next any) {
 	r := g.row
 	if next != nil {
 		r.mu.Lock()

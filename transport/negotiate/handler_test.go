@@ -332,7 +332,7 @@ func lines(r *http.Response) *bufio.Scanner { return bufio.NewScanner(r.Body) }
 // A request whose body finds no room is told to retry later.
 func TestBodyWithoutRoomIsToldToComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget := transport.NewRoom(10)
+		budget := transport.NewByteBudget(10)
 		budget.Add(1)
 		bodies := func(streamable.Endpoint) *transport.ByteBudget { return budget }
 		guard := streamable.NewHandler(streamable.Options{BodyRoom: bodies})

@@ -68,7 +68,7 @@ type Conn struct {
 	strayRun int                 // consecutive stray lines
 	settled  bool
 	// strayBytes counts the bytes of consecutive stray lines, with strayLine for each.
-	strayBytes int
+	strayTotal int
 	end        error                 // the error that Recv returns from now on
 	strays     transport.RateLimiter // rate-limits stray lines
 	exempted   bool                  // the rest in the pipe was exempted from the rate limit
@@ -94,7 +94,9 @@ func NewConn(child *Child, o Options) *Conn {
 	}
 	c.stopped.heard() // a new server does not count as quiet
 	c.src = output{file: child.stdout, over: c.over, heard: c.stopped.heard}
-	c.in = lines{src: &c.src, max: limits.Bytes, reservation: transport.NewHold(o.Room), pace: c.pace}
+	c.in = lines{
+		src: &c.src, max: limits.Bytes, reservation: transport.NewReservation(o.Room), pace: c.pace,
+	}
 	var once sync.Once
 	var err error
 	c.close = func(ctx context.Context) error {

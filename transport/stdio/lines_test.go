@@ -115,11 +115,11 @@ func TestQueueTakesOneLargeMessageWhenEmpty(t *testing.T) {
 func TestTooLongLineHasNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 2 * lineBuffer
-		budget := transport.NewRoom(2 * most)
+		budget := transport.NewByteBudget(2 * most)
 		end, finish := io.Pipe()
 		l := lines{
 			src: plain{io.MultiReader(strings.NewReader(strings.Repeat("x", most+1)), end)}, max: most,
-			reservation: transport.NewHold(budget),
+			reservation: transport.NewReservation(budget),
 		}
 		passed := make(chan error)
 		go func() { // owner: the test, which waits for it
@@ -144,10 +144,11 @@ func TestLargeLineWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 3 * lineBuffer
 		text := "small\n" + strings.Repeat("x", size) + "\nsmall\n"
-		budget := transport.NewRoom(2 * size)
+		budget := transport.NewByteBudget(2 * size)
 		budget.Add(2 * size)
 		l := lines{
-			src: plain{&chunks{[]byte(text), 10_000}}, max: 2 * size, reservation: transport.NewHold(budget),
+			src: plain{&chunks{[]byte(text), 10_000}}, max: 2 * size,
+			reservation: transport.NewReservation(budget),
 		}
 		want := func(n int) {
 			t.Helper()
@@ -178,11 +179,11 @@ func TestLargeLineWaitsForRoom(t *testing.T) {
 func TestLineCountsWhatHasCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const came, most = 100_000, 16 << 20
-		budget := transport.NewRoom(most)
+		budget := transport.NewByteBudget(most)
 		rest, end := io.Pipe()
 		l := lines{
 			src: plain{io.MultiReader(strings.NewReader(strings.Repeat("x", came)), rest)}, max: most,
-			reservation: transport.NewHold(budget),
+			reservation: transport.NewReservation(budget),
 		}
 		got := make(chan int)
 		go func() { // owner: the test, which waits for it

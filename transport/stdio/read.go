@@ -30,9 +30,9 @@ func (c *Conn) read(line []byte) (in transport.Inbound, found bool, err error) {
 	case line[0] == '[' && protocol.Version(c.version.Load()).Has(protocol.Batching):
 		return in, false, c.readBatch(line)
 	case line[0] == '[':
-		return in, false, c.strayLine(line, errArray)
+		return in, false, c.reportStray(line, errArray)
 	case line[0] != '{':
-		return in, false, c.strayLine(line, errNotObject)
+		return in, false, c.reportStray(line, errNotObject)
 	}
 	m, err := jsonrpc.DecodeLenient(line, c.limits)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Conn) read(line []byte) (in transport.Inbound, found bool, err error) {
 
 // gotMessage notes that a message came.
 func (c *Conn) gotMessage() {
-	c.strayRun, c.strayBytes = 0, 0
+	c.strayRun, c.strayTotal = 0, 0
 	if !c.settled {
 		c.settled = true
 		c.child.Settled()
@@ -103,7 +103,7 @@ func (c *Conn) refuse(line []byte, err error) error {
 	switch {
 	// If the line was cut, the server has ended amid it, and its requests in flight are lost anyway.
 	case bad == nil || bad.ID.IsZero() || c.in.cut:
-		return c.strayLine(line, err)
+		return c.reportStray(line, err)
 	case bad.Response || bad.Empty:
 		c.gotMessage()
 		c.ready = append(c.ready, transport.Inbound{RequestID: bad.ID, Err: err, Written: true})
@@ -114,10 +114,10 @@ func (c *Conn) refuse(line []byte, err error) error {
 	return nil
 }
 
-// strayLine reports a stray line, and gives up a stream that has too many.
-func (c *Conn) strayLine(line []byte, cause error) error {
+// reportStray reports a stray line, and gives up a stream that has too many.
+func (c *Conn) reportStray(line []byte, cause error) error {
 	c.strayRun++
-	c.strayBytes += len(line) + strayLine
+	c.strayTotal += len(line) + strayLine
 	shown := line[:min(len(line), strayBytes)]
 	c.lastStray.Store(new(string(bytes.ToValidUTF8(shown, nil))))
 	if c.stray != nil {
@@ -125,7 +125,7 @@ func (c *Conn) strayLine(line []byte, cause error) error {
 			Line: string(shown), Truncated: len(line) > len(shown), Err: cause, Run: c.strayRun,
 		})
 	}
-	if c.strayBytes >= MaxStray {
+	if c.strayTotal >= MaxStray {
 		return fmt.Errorf("%w: %d lines in a row, the last %.80q", errStray, c.strayRun, line)
 	}
 	return nil

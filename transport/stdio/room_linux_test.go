@@ -12,7 +12,7 @@ import (
 // is called again after a large message.
 func TestConnectionLeavesNoRoomTaken(t *testing.T) {
 	for _, role := range []string{"half", "large"} {
-		budget := transport.NewRoom(1 << 20)
+		budget := transport.NewByteBudget(1 << 20)
 		c := NewConn(start(t, newTestSpawner(t), spec(role)), Options{Room: budget})
 		ctx, cancel := context.WithCancel(t.Context())
 		got := make(chan error, 1)

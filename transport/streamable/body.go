@@ -167,7 +167,7 @@ func (h *Handler) take(client context.Context, reservation *bodyReservation, ep 
 	ctx, cancel := context.WithTimeout(client, reservation.patience)
 	defer cancel()
 	if reservation.size <= transport.Large {
-		reservation.own = transport.NewHold(h.options.BodyRoom(ep))
+		reservation.own = transport.NewReservation(h.options.BodyRoom(ep))
 	}
 	if reservation.own.Take(ctx, size) != nil {
 		return "tenant " + ep.Tenant + " is overloaded: other large requests of it are being read"

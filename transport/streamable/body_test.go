@@ -25,7 +25,7 @@ func TestLargeBodiesWaitForRoom(t *testing.T) {
 	for full, words := range map[string]string{"room": reading, "account": "acme keeps too much"} {
 		t.Run(full, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				budget, kept := transport.NewRoom(10), 0
+				budget, kept := transport.NewByteBudget(10), 0
 				host := newTestHost(t)
 				o := Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: time.Second}}
 				o.BodyRoom = func(ep Endpoint) *transport.ByteBudget {
@@ -128,7 +128,7 @@ func TestLargeBodyCountsWhatHasCome(t *testing.T) {
 	for name, length := range map[string]int64{"with its length": size,
 		"of which much is to come": limit, "without": -1} {
 		t.Run(name, func(t *testing.T) {
-			host, ownBudget, kept := newTestHost(t), transport.NewRoom(size), 0
+			host, ownBudget, kept := newTestHost(t), transport.NewByteBudget(size), 0
 			h := NewHandler(Options{
 				Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: limit}},
 				BodyRoom: func(Endpoint) *transport.ByteBudget { return ownBudget },
@@ -177,7 +177,7 @@ func TestSlowBodiesLeaveRoom(t *testing.T) {
 	const limit = 64 * transport.Large
 	for _, length := range []int64{limit, -1} {
 		synctest.Test(t, func(t *testing.T) {
-			host, ownBudget := newTestHost(t), transport.NewRoom(limit)
+			host, ownBudget := newTestHost(t), transport.NewByteBudget(limit)
 			h := NewHandler(Options{
 				Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: limit}},
 				BodyRoom: func(Endpoint) *transport.ByteBudget { return ownBudget },
@@ -224,7 +224,7 @@ func TestSlowBodiesLeaveRoom(t *testing.T) {
 func TestBodiesThatGrowTakeTurns(t *testing.T) {
 	const size, limit = 32 * transport.Large, 40 * transport.Large
 	synctest.Test(t, func(t *testing.T) {
-		host, ownBudget := newTestHost(t), transport.NewRoom(limit)
+		host, ownBudget := newTestHost(t), transport.NewByteBudget(limit)
 		h := NewHandler(Options{
 			Host: host, Store: host.store, Bounds: Bounds{Message: jsonrpc.Limits{Bytes: size}},
 			BodyRoom: func(Endpoint) *transport.ByteBudget { return ownBudget },

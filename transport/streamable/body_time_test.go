@@ -25,7 +25,7 @@ import (
 // A body that waited for room is not late afterwards, on a connection with deadlines.
 func TestBodyThatWaitedIsNotTooSlow(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
-	budget := transport.NewRoom(10)
+	budget := transport.NewByteBudget(10)
 	budget.Add(1)
 	s := serve(t, newTestHost(t),
 		Options{Bounds: Bounds{BodyTime: bodyTime}, BodyRoom: func(Endpoint) *transport.ByteBudget {
@@ -92,7 +92,7 @@ func TestBodyThatTheHostReadsLateIsNotTooSlow(t *testing.T) {
 func TestBodyThatIsRefusedHasToComeInTime(t *testing.T) {
 	const bodyTime = 200 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
-		host, budget := newTestHost(t), transport.NewRoom(10)
+		host, budget := newTestHost(t), transport.NewByteBudget(10)
 		budget.Add(1)
 		h := NewHandler(Options{Host: host, Store: host.store, Bounds: Bounds{BodyTime: bodyTime},
 			BodyRoom: func(Endpoint) *transport.ByteBudget {
@@ -244,7 +244,7 @@ func TestWhoLeavesWhileHisBodyWaitsIsNotRefused(t *testing.T) {
 	for _, waits := range []string{"room", "account"} {
 		t.Run(waits, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				host, budget, full := newTestHost(t), transport.NewRoom(10), 0
+				host, budget, full := newTestHost(t), transport.NewByteBudget(10), 0
 				if waits == "room" {
 					full = 1
 				}

@@ -165,7 +165,7 @@ func TestClientReadsManyStreamsAtOnePace(t *testing.T) {
 func TestClientClosesWhileItRests(t *testing.T) {
 	for _, long := range []string{"event: ping\ndata: ", ": ", "id: 5\n: "} {
 		synctest.Test(t, func(t *testing.T) {
-			budget := transport.NewRoom(1 << 30)
+			budget := transport.NewByteBudget(1 << 30)
 			// The stray input is followed by more input.
 			p := flooding(2, long+strings.Repeat("x", 4<<20)+"\n: "+strings.Repeat("x", 16<<10))
 			c := newTestClient(t, streamable.ClientOptions{
@@ -201,7 +201,7 @@ func TestQuietStreamsHaveNoRoom(t *testing.T) {
 		{"data: " + long, true}, {"event: " + long + "\n\n", false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			budget := transport.NewRoom(1 << 30)
+			budget := transport.NewByteBudget(1 << 30)
 			p := newPeer()
 			p.get = func(w http.ResponseWriter, r *http.Request) {
 				stream(w)

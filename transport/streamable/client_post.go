@@ -138,7 +138,7 @@ func (o *outgoing) call(ctx context.Context) {
 	case kind == streamType:
 		(&flow{client: c, call: o}).follow(ctx, resp)
 	case kind == jsonType:
-		room := transport.NewHold(c.budget)
+		room := transport.NewReservation(c.budget)
 		defer room.Free()
 		body, err := readAnswer(ctx, resp, c.limits.Bytes, &room)
 		if err == nil {

@@ -180,7 +180,7 @@ func (f *flow) read(ctx context.Context, resp *http.Response) (answered bool, er
 }
 
 func (f *flow) reader(ctx context.Context, resp *http.Response) *Reader {
-	f.reservation = transport.NewHold(f.client.budget)
+	f.reservation = transport.NewReservation(f.client.budget)
 	return NewReader(resp.Body, ReaderLimits{
 		EventBytes: f.client.limits.Bytes + readerBuffer, Large: func(size int) error {
 			return f.reservation.Take(ctx, size)

@@ -74,7 +74,7 @@ func TestDecodersAreCounted(t *testing.T) {
 	for coding, encode := range map[string]func(string) string{"br": brotlied, "zstd": zstandard} {
 		for limit, fits := range map[int]bool{32 << 20: true, 2 << 20: false} {
 			synctest.Test(t, func(t *testing.T) {
-				budget := transport.NewRoom(limit)
+				budget := transport.NewByteBudget(limit)
 				p := newPeer()
 				p.posts["x"] = func(w http.ResponseWriter, _ *http.Request, _ jsonrpc.Message) {
 					coded(coding, encode, 200, "application/json", large)(w)

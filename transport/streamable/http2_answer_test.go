@@ -42,7 +42,7 @@ func TestAnswersThatWaitOverHTTP2(t *testing.T) {
 	t.Cleanup(server.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	budget := transport.NewRoom(2 * size)
+	budget := transport.NewByteBudget(2 * size)
 	budget.Add(2 * size)
 	way := NewTransportVia(nil, Route{Roots: roots})
 	t.Cleanup(way.CloseIdleConnections)

@@ -39,7 +39,7 @@ func TestLargeAnswersWaitForRoom(t *testing.T) {
 				p.posts["small"] = func(w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
 					answerJSON(w, jsonrpc.Response(m.ID, jsontext.Value("1")))
 				}
-				budget := transport.NewRoom(10)
+				budget := transport.NewByteBudget(10)
 				budget.Add(1)
 				c := newTestClient(t, streamable.ClientOptions{
 					URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: budget,
@@ -95,7 +95,7 @@ func TestAnswerCountsWhatHasCome(t *testing.T) {
 				<-rest
 				_, _ = w.Write([]byte("\"}\n\n"))
 			}
-			budget := transport.NewRoom(16 << 20)
+			budget := transport.NewByteBudget(16 << 20)
 			c := newTestClient(t, streamable.ClientOptions{
 				URL: "http://peer/mcp", Transport: memory{p.ServeHTTP}, Room: budget,
 			})
@@ -119,7 +119,7 @@ func TestStreamWithoutEndpointLeavesNoRoom(t *testing.T) {
 		p := newOldPeer()
 		p.first = "event: other\ndata: " + strings.Repeat("x", 3*transport.Large) + "\ndata: y"
 		p.get = func(w http.ResponseWriter, _ *http.Request) { cutStream(p.first)(w) }
-		budget := transport.NewRoom(16 << 20)
+		budget := transport.NewByteBudget(16 << 20)
 		c := newTestClient(t, streamable.ClientOptions{
 			URL: "http://peer/sse", Transport: memory{p.ServeHTTP}, Dialect: streamable.NewDialect(true),
 			Room: budget,

@@ -67,7 +67,7 @@ func pushAll(t *testing.T, s *Streams, messages ...jsonrpc.Message) {
 func TestUnreadAnswersTakeRoom(t *testing.T) {
 	s := NewStore(StoreOptions{}).Streams("acme", "a session")
 	defer s.Close()
-	budget := transport.NewRoom(1000)
+	budget := transport.NewByteBudget(1000)
 	taken := func(want int) {
 		t.Helper()
 		if now, _ := budget.Used(); now != want {
