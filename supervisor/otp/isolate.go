@@ -204,8 +204,8 @@ func (g *guard) takeCarried() {
 	}
 }
 
-// storeCarried stores next as carried state for the replacement process. If next is nil, the state is
-// dropped, and its Abandon runs once the stuck goroutine returns.
+// storeCarried stores next as carried state for the replacement process. If next is nil, the state
+// is dropped, and its Abandon runs once the stuck goroutine returns.
 func (g *guard) storeCarried(carried, next any) {
 	r := g.row
 	if next != nil {

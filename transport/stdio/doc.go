@@ -43,6 +43,9 @@ const (
 	// can say how it ended. It is also the time that the processes left behind by an exited server
 	// have to fall silent.
 	exitTime = 100 * time.Millisecond
+	// maxSettle is the longest time that the rest of the standard error of an exited program is waited
+	// for. Only a host whose processors are all busy needs so long to empty a pipe.
+	maxSettle = 2 * time.Second
 	// emptyPipeTime is how long the pipes of an exited program must stay silent before they count as
 	// empty. The program's own output is in them already; only processes that it left behind can add
 	// to it.

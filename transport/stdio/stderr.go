@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/sys/unix"
+
 	"mcpd/transport"
 )
 
@@ -89,27 +91,47 @@ func (s *stderr) tail() []byte {
 	return bytes.Clone(s.last[from:])
 }
 
-// settle waits for the rest of an exited program's output: until the pipe ends or stays silent, and
-// at most exitTime if a process left behind goes on writing.
+// settle waits for the rest of an exited program's output: until the pipe ends or stays silent. If
+// a process left behind goes on writing, it waits for exitTime, and longer only while the pipe has
+// never been empty: it may still have output of the program.
 func (s *stderr) settle() {
-	limit := time.NewTimer(exitTime)
+	limit, last := time.NewTimer(exitTime), time.NewTimer(maxSettle)
 	defer limit.Stop()
+	defer last.Stop()
 	look := time.NewTicker(emptyPipeTime)
 	defer look.Stop()
-	for was := s.parts.Load(); ; {
+	late, emptied := false, false
+	for was := s.parts.Load(); !late || !emptied; {
 		select {
 		case <-s.done:
 			return
-		case <-limit.C:
+		case <-last.C:
 			return
+		case <-limit.C:
+			late = true
 		case <-look.C:
-			now := s.parts.Load()
-			if now == was {
+			now, empty := s.parts.Load(), s.empty()
+			if empty && now == was {
 				return
 			}
-			was = now
+			emptied, was = emptied || empty, now
 		}
 	}
+}
+
+// empty reports whether the pipe has nothing to read. On a machine whose processors are all busy,
+// drain may not run for longer than emptyPipeTime.
+func (s *stderr) empty() bool {
+	raw, err := s.file.SyscallConn()
+	if err != nil {
+		return true // drain has closed it
+	}
+	pipe := []unix.PollFd{{Events: unix.POLLIN}}
+	err = raw.Control(func(fd uintptr) {
+		pipe[0].Fd = int32(fd)
+		_, _ = unix.Poll(pipe, 0) // after an error the pipe counts as empty
+	})
+	return err != nil || pipe[0].Revents&unix.POLLIN == 0
 }
 
 // report calls the callback. A panic there is a fault of the child's owner, so it ends the child
