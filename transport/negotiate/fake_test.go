@@ -26,7 +26,6 @@ type fakeHost struct {
 	sessions  map[string]*fakeSession
 	anonymous *fakeSession
 	cancelled chan struct{} // one token for each Cancel
-	running   sync.WaitGroup
 }
 
 type fakeSession struct {

@@ -59,7 +59,6 @@ func start(t *testing.T, change func(f *fakeHost)) *rig {
 	t.Cleanup(func() {
 		guard.Drain()
 		server.Close()
-		f.running.Wait()
 	})
 	return &rig{fakeHost: f, t: t, url: server.URL, guard: guard, server: server}
 }
