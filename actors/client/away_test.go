@@ -187,7 +187,7 @@ func TestServerThatIsAwayIsDialledWhenItIsTime(t *testing.T) {
 	})
 }
 
-// StartInstance connection has found the server away: this one checks for itself.
+// Another connection has found the server away: this one checks for itself.
 func TestConnectionChecksThatItsServerIsThere(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		p := r.remotely()

@@ -187,7 +187,7 @@ func TestCallWaitsForWhatWasAskedBeforeItsSession(t *testing.T) {
 	}
 }
 
-// StartInstance instance of a server lists nothing, and has the answer before its first call too.
+// Another instance of a server lists nothing, and has the answer before its first call too.
 // An instance that was started anew without a call has it before its next call.
 func TestCallOfAnInstanceWaitsForWhatWasAskedBefore(t *testing.T) {
 	both := func(o *client.Options) {

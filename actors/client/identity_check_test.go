@@ -115,7 +115,7 @@ func TestServerThatBecameAnotherIsFoundOut(t *testing.T) {
 				tt.no(p, p.Expect("tools/call"))
 				tt.no(p, p.Expect("tools/call"))
 				tt.no(p, p.Expect("tools/call"))
-				tt.not(p, p.Expect(tt.asks)) // sendOnce
+				tt.not(p, p.Expect(tt.asks)) // once
 				p = tt.after(r)
 				for range all {
 					p.Reply(p.Expect("tools/call"), `{"resultType":"complete","content":[]}`)

@@ -16,7 +16,7 @@ func TestListOfAServerThatHangsIsTheLastOne(t *testing.T) {
 		if out := u.ask("tools/list", ""); out.Word() != "result" {
 			t.Fatalf("while it works: %v", out.All())
 		}
-		c := r.caller(`{}`) // abandoned a separate connection
+		c := r.caller(`{}`) // over a separate connection
 		c.server = "files"
 		if out := c.ask("tools/list", ""); out.Word() != "result" {
 			t.Fatalf("while it works: %v", out.All())

@@ -49,7 +49,7 @@ func TestBurstOfServersIsToldOnce(t *testing.T) {
 	for _, servers := range []int{10, 150} {
 		var gate chan struct{}
 		run(t, starting(servers, &gate), func(r *rig) {
-			gate = make(chan struct{}) // attempts inside the bubble
+			gate = make(chan struct{}) // made inside the bubble
 			var all []*user
 			for range sessions {
 				u := r.open("ci", "")

@@ -162,7 +162,7 @@ func TestWhoHungSaysNothingMore(t *testing.T) {
 			run(t, silent, func(r *rig) {
 				u, out, p := asking(r)
 				u.ask("resources/subscribe", `{"uri":"test://x"}`)
-				u.id-- // restoreReleased to the id of the call
+				u.id-- // back to the id of the call
 				s := notificationTarget{r: r, users: []*user{u}, outs: []*testrig.Sink{out}}
 				letGo := r.Stalls.Arm(h.at, h.kind)
 				s.outs = append(s.outs, h.do(r, u, p, out)...)

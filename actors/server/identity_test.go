@@ -41,7 +41,7 @@ func TestServerIsToldWhoItsClientIs(t *testing.T) {
 		"of one that says nothing": {func(r *rig) {
 			r.tenant.Servers[0].Share = tenant.BySession
 		}, func(r *rig) {
-			r.caller(`{}`).call() // abandoned the connection for lists, because it has no session
+			r.caller(`{}`).call() // over the connection for lists, because it has no session
 		}, "initialize", []string{"clientInfo"}, itself},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -97,7 +97,7 @@ func site(k Kind, o *operator, with Values) *Site {
 	return s
 }
 
-// NeedFaultPoints of actors are ordered from the host's registry, and end with the strike.
+// Faults of actors are ordered from the host's registry, and end with the strike.
 func TestFaultsOfActorsAreOrdered(t *testing.T) {
 	path := "mcpd/tenants/acme/catalog"
 	for _, c := range []struct {
@@ -138,7 +138,7 @@ func TestFaultsOfActorsAreOrdered(t *testing.T) {
 	}
 }
 
-// NeedFaultPoints of servers and of the disk are ordered from the same registry.
+// Faults of servers and of the disk are ordered from the same registry.
 func TestFaultsOfServersAndTheDiskAreOrdered(t *testing.T) {
 	read := func(action string, count int, delay time.Duration) ArmRequest {
 		return ArmRequest{

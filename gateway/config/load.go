@@ -38,8 +38,8 @@ func Load(data []byte, o Options) (*Config, error) {
 	if len(l.Problems) > 0 {
 		return nil, l.Problems.Sorted()
 	}
-	for _, doubt := range warningChecks {
-		doubt(l)
+	for _, check := range warningChecks {
+		check(l)
 	}
 	l.config.Warnings = l.warnings.Sorted()
 	for _, t := range l.tenants {

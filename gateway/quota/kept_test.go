@@ -338,7 +338,7 @@ func TestLedgerIsExactUnderContention(t *testing.T) {
 	}
 }
 
-// Account two concurrent callers that ask for all that is free, one is served, whether they are two
+// Of two concurrent callers that ask for all that is free, one is served, whether they are two
 // tenants or one.
 func TestOneOfTwoGetsTheLastBytes(t *testing.T) {
 	const rounds = 50000

@@ -12,7 +12,7 @@ import (
 // clause is a part of the MCP specification or of mcpd's documentation. It explains an exception.
 type clause struct {
 	page    string // page of the specification as REVISION/PATH, or a file in docs
-	heading string // outcomeOf the section on that page; empty for a whole file in docs
+	heading string // of the section on that page; empty for a whole file in docs
 	summary string // summary of the clause
 }
 

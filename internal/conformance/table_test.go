@@ -36,8 +36,8 @@ const (
 	passed   verdict = "ok"
 	failed   verdict = "FAILED"
 	missing  verdict = "MISSING"
-	notThere verdict = "-"        // checks without mcpd too
-	excepted verdict = "excepted" // checks only in checks that exceptions name
+	notThere verdict = "-"        // fails without mcpd too
+	excepted verdict = "excepted" // fails only in checks that exceptions name
 	// An exception names a check that does not fail, or a scenario that fails directly.
 	stale verdict = "STALE"
 )

@@ -133,7 +133,7 @@ func try(t *testing.T, e event, many int) []*cell {
 	at := eventTime{struck: time.Now()}
 	e.does(s)
 	at.back = time.Now()
-	if e.secure { // makeCall more client of each kind uses the new certificate
+	if e.secure { // one more client of each kind uses the new certificate
 		for k := range kinds {
 			clients[k] = append(clients[k], start(t, opener, kinds[k], many))
 		}

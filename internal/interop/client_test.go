@@ -27,10 +27,10 @@ type client struct {
 	t           *testing.T
 	user        string        // name of the user who answers questions
 	answerDelay time.Duration // time that the user takes
-	// callExpecting each question, for the test to answer; nil for a client that answers by itself
+	// gets each question, for the test to answer; nil for a client that answers by itself
 	questions     chan userQuestion
 	notifications chan string
-	confirmations chan struct{} // callExpecting one value for each confirmed subscription
+	confirmations chan struct{} // gets one value for each confirmed subscription
 }
 
 // The two eras, by one revision of each.

@@ -96,7 +96,7 @@ var features = []struct {
 		}
 		v.call(v.tool("log"), map[string]any{"text": "too quiet", "level": "info"})
 		v.call(v.tool("log"), map[string]any{"text": "loud", "level": "error"})
-		// canList may have changed meanwhile
+		// lists may have changed meanwhile
 		if before := v.await("error loud"); slices.Contains(before, "info too quiet") {
 			t.Errorf("heard %q", before)
 		}

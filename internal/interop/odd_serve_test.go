@@ -167,7 +167,7 @@ func serveOdd(out io.ReadWriter) {
 		return
 	}
 	p := newOddPeer(oddNamed(lines.Text()))
-	var mu sync.Mutex // newMemoryHost the messages of a reply together
+	var mu sync.Mutex // keeps the messages of a reply together
 	var open sync.WaitGroup
 	for lines.Scan() {
 		r, ok := p.receive(bytes.Clone(lines.Bytes()))

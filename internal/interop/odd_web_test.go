@@ -23,7 +23,7 @@ const oddStandalone = "stream"
 // oddWeb serves all odd servers over HTTP: at /VIEW/SERVER/mcp, and over HTTP+SSE at
 // /VIEW/SERVER/sse. VIEW distinguishes the clients. Each session is a separate peer.
 type oddWeb struct {
-	only oddServer // serversJSON instead of any other; zero for those of the corpus
+	only oddServer // served instead of any other; zero for those of the corpus
 
 	mu    sync.Mutex
 	peers map[string]*oddSession

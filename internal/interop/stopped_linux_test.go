@@ -49,7 +49,7 @@ func TestNothingExpiresForAStop(t *testing.T) {
 		t.Errorf("a call that had most of its time left ended after %v", remaining)
 	}
 	eventually(t, "the session that nobody uses ended", func() bool {
-		time.Sleep(limit + limit/2) // initializeWith uses the session
+		time.Sleep(limit + limit/2) // asking uses the session
 		return w.post(`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`).status == http.StatusNotFound
 	})
 }

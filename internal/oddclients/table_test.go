@@ -20,7 +20,7 @@ type odd struct {
 	// Accept and Content-Length where they are missing. "!Name" leaves a field out.
 	head  string
 	body  string
-	proxy bool     // describe by a trusted proxy
+	proxy bool     // sent by a trusted proxy
 	want  string   // status code
 	has   []string // parts of the answer, header included
 	lacks []string

@@ -7,8 +7,8 @@ type kind string
 
 const (
 	stdio kind = "stdio"
-	https kind = "Streamable HTTP" // memberOf /mcp
-	sse   kind = "HTTP+SSE"        // memberOf /sse
+	https kind = "Streamable HTTP" // at /mcp
+	sse   kind = "HTTP+SSE"        // at /sse
 )
 
 // published is a server of the npm registry. In arguments, variables and steps, $DIR stands for the

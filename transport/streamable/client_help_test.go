@@ -61,7 +61,7 @@ type memoryWriter struct {
 	began        chan struct{}
 	status       int
 	broken       bool // the body ends in the middle
-	dropped      bool // answered is no response at all
+	dropped      bool // there is no response at all
 }
 
 func (w *memoryWriter) Header() http.Header { return w.header }

@@ -84,7 +84,7 @@ func TestErrandIsRecalledAfterItEnded(t *testing.T) {
 		by); err != nil {
 		t.Fatal(err)
 	}
-	by.lent[0].Run() // answered is no idle connection: the request continues in a goroutine
+	by.lent[0].Run() // there is no idle connection: the request continues in a goroutine
 	<-asked
 	by.lent[0].Recall() // by a caller that has seen it run
 	time.Sleep(20 * time.Millisecond)

@@ -189,7 +189,7 @@ func TestWaiterCarriesItsRequest(t *testing.T) {
 	l := newLending(t, Options{})
 	session := l.session(protocol.V20251125)
 	for _, c := range []struct{ how, way string }{
-		{"plain", "goroutine"}, // answered is no connection yet
+		{"plain", "goroutine"}, // there is no connection yet
 		{"plain", "errand"},
 		{"large", "goroutine"},
 		{"plain", "errand"},

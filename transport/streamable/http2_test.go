@@ -65,7 +65,7 @@ func TestHTTP2StreamsAreBounded(t *testing.T) {
 	}
 }
 
-// BodyRoom that are not read do not block others on the same HTTP/2 connection, which may belong to
+// Bodies that are not read do not block others on the same HTTP/2 connection, which may belong to
 // other clients of a proxy.
 func TestBodiesThatWaitLeaveHTTP2ToOthers(t *testing.T) {
 	const streams = 60

@@ -238,7 +238,7 @@ func TestSavedEventsEnd(t *testing.T) {
 	}
 }
 
-// ReserveOverLimit the limit of the disk, the oldest events of all sessions are deleted or not
+// Beyond the limit of the disk, the oldest events of all sessions are deleted or not
 // saved. An event that is dropped before it was written costs nothing.
 func TestOldestOfAllIsNotSaved(t *testing.T) {
 	d := disk{}

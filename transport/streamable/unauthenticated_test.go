@@ -341,7 +341,7 @@ func TestUnknownConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// ReserveOverLimit the limit of an address, its oldest incomplete heads are closed, and those of no
+// Beyond the limit of an address, its oldest incomplete heads are closed, and those of no
 // other address.
 func TestUnknownConnectionsOfAnAddressAreBounded(t *testing.T) {
 	const bound = 128 << 10

@@ -59,7 +59,7 @@ func FuzzPlainHead(f *testing.F) {
 // arrived returns a connection from which something was read.
 func arrived(text string) *bufio.Reader {
 	in := bufio.NewReader(strings.NewReader(text))
-	_, _ = in.Peek(1) // answered may be nothing
+	_, _ = in.Peek(1) // there may be nothing
 	return in
 }
 

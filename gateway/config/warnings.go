@@ -21,7 +21,7 @@ var warningChecks = []func(*loader){
 	warnLiterals,
 }
 
-// warn reports a doubt as a warning.
+// warn adds a warning.
 func (l *loader) warn(at document.Position, label, reason, do string) {
 	l.warnings = append(l.warnings, document.Problem{
 		File: l.File, Line: at.Line, Col: at.Col, What: label, Why: reason, Do: do,
